@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "common/proto_time.h"
 #include "common/spec/job_spec.h"
+#include "common/spec/utf8.h"
 #include "common/spec/validate_internal.h"
 #include "common/status_macros.h"
 
@@ -143,6 +144,7 @@ absl::Status CheckDuration(absl::string_view path, const google::protobuf::Durat
 }  // namespace
 
 absl::Status Validate(const v1::JobSpec& spec) {
+  MUSTER_RETURN_IF_ERROR(CheckUtf8(spec));
   MUSTER_RETURN_IF_ERROR(ValidateName(spec.name()));
   MUSTER_RETURN_IF_ERROR(ValidateNodes(spec.nodes()));
   MUSTER_RETURN_IF_ERROR(CheckRange("slots_per_node", spec.slots_per_node(), 1, INT32_MAX, "a node needs at least 1"));
