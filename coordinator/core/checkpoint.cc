@@ -69,6 +69,8 @@ void Commit(Turn& turn, Job& job, int64_t step, v1::CheckpointManifest manifest)
   restarts.set_user(0);
   restarts.set_infrastructure(0);
   restarts.set_without_progress(0);
+  // All ranks say the same (ShardReport.holding).
+  const bool holding = job.gang->shards.at(step).begin()->second.holding();
   job.gang->shards.erase(job.gang->shards.begin(), job.gang->shards.upper_bound(step));
   turn.AddEvent(job, "CheckpointCommitted",
                 absl::StrCat("step ", step, ": ", job.gang->workers.size(), " shards, ", bytes, " bytes",
@@ -76,7 +78,7 @@ void Commit(Turn& turn, Job& job, int64_t step, v1::CheckpointManifest manifest)
                 {.step = step});
   MarkOld(turn, job);
   turn.TellGang(job);
-  GrowAtCheckpoint(turn, job, step);
+  if (holding) RegroupAtCheckpoint(turn, job, step);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ bool OthersWait(const State& state, v1::Device device) {
 bool CanGrow(const Job& job) {
   if (!IsTrain(job) || job.record.state() != v1::JOB_RUNNING || !job.gang.has_value()) return false;
   const Gang& gang = *job.gang;
-  if (gang.state != GangState::kRunning || gang.hold) return false;
+  if (gang.state != GangState::kRunning) return false;
   if (static_cast<int>(gang.nodes.size()) >= job.record.spec().nodes().max()) return false;
   // There must be a boundary before the end.
   const int64_t every = job.record.spec().checkpoint().every();
@@ -38,34 +38,37 @@ void ConsiderGrowth(Turn& turn) {
   for (const auto& [number, id] : turn.state.jobs_by_number) {
     Job& job = turn.state.jobs.at(id);
     job.grow_at = absl::InfiniteFuture();
-    if (!CanGrow(job) || OthersWait(turn.state, job.record.spec().device())) continue;
+    if (!CanGrow(job)) continue;
     Gang& gang = *job.gang;
-    std::vector<Candidate> candidates = CandidatesFor(turn.state, job);
-    const std::vector<v1::PlacedNode> placed = Place(job, std::move(candidates));
-    if (placed.size() <= gang.nodes.size()) continue;
+    const size_t possible =
+        OthersWait(turn.state, job.record.spec().device()) ? 0 : Place(job, CandidatesFor(turn.state, job)).size();
+    const bool more = possible > gang.nodes.size();
     const absl::Time cool =
         FromProto(job.record.gang_changed_at()) + FromProto(job.record.spec().elastic().cooldown());
-    if (turn.now < cool) {
+    if (more && !gang.hold && turn.now < cool) {
       job.grow_at = cool;
       continue;
     }
-    gang.hold = true;
-    turn.AddEvent(job, "GrowthPlanned",
-                  absl::StrCat("could run on ", placed.size(), " nodes instead of ", gang.nodes.size(),
-                               "; the workers stop at the next checkpoint"));
+    if (more == gang.hold) continue;
+    // Taken back when the free nodes are gone. Workers that have stopped by then say so (ShardReport.holding).
+    gang.hold = more;
+    turn.AddEvent(job, more ? "GrowthPlanned" : "GrowthDropped",
+                  more ? absl::StrCat("could run on ", possible, " nodes instead of ", gang.nodes.size(),
+                                      "; the workers stop at the next checkpoint")
+                       : "the nodes that could have joined are gone or wanted by other jobs");
     turn.TellGang(job);
   }
 }
 
-void GrowAtCheckpoint(Turn& turn, Job& job, int64_t step) {
-  if (!job.gang->hold || step >= job.record.spec().train().steps()) return;
+void RegroupAtCheckpoint(Turn& turn, Job& job, int64_t step) {
+  if (step >= job.record.spec().train().steps()) return;
   Waiting waiting;
   waiting.cause = v1::CAUSE_GROWTH;
-  waiting.why = absl::StrCat("step ", step, " is committed and nodes are free");
+  waiting.why = absl::StrCat("the workers stopped at step ", step, " to let nodes join");
   waiting.detected = turn.now;
   waiting.at_once = true;
   waiting.nodes_before = static_cast<int>(job.gang->nodes.size());
-  EndGeneration(turn, job, absl::StrCat("stopped at step ", step, " to grow"));
+  EndGeneration(turn, job, absl::StrCat("stopped at step ", step, " to let nodes join"));
   Requeue(turn, job, std::move(waiting), absl::InfinitePast());
 }
 

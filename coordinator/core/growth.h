@@ -5,11 +5,13 @@
 
 namespace muster::coordinator {
 
-// Sets hold_at_checkpoint where a free node could join a running job, or notes when the cool-down will be over.
+// Sets hold_at_checkpoint where free nodes could join a running job, takes it back when they are gone, or notes when the
+// cool-down will be over.
 void ConsiderGrowth(Turn& turn);
 
-// A checkpoint was committed: with a hold, the gang ends here and the next generation starts from it.
-void GrowAtCheckpoint(Turn& turn, Job& job, int64_t step);
+// The workers have stopped at a checkpoint, now committed: the gang ends here and the next generation starts from it
+// with whatever nodes there are then. Nothing happens after the last step.
+void RegroupAtCheckpoint(Turn& turn, Job& job, int64_t step);
 
 }  // namespace muster::coordinator
 

@@ -72,7 +72,7 @@ struct Gang {
   absl::Time diagnose_until = absl::InfiniteFuture();
   // The first sign of a failure.
   absl::Time evidence_at = absl::InfiniteFuture();
-  // The workers were told to stop at the next checkpoint. Never taken back: they may have stopped already.
+  // The workers are told to stop at the next checkpoint.
   bool hold = false;
   int64_t newest_step = 0;
   // Reports of steps that are not complete yet: step -> rank -> report.
