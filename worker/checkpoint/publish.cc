@@ -1,0 +1,79 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/checkpoint_manifest/merge.h"
+#include "common/status_macros.h"
+#include "worker/checkpoint/checkpoint.h"
+#include "worker/checkpoint/folder.h"
+#include "worker/checkpoint/layout.h"
+#include "worker/checkpoint/manifest.h"
+#include "worker/checkpoint/remedy.h"
+#include "worker/checkpoint/shard_file.h"
+
+namespace muster::worker {
+namespace {
+
+// Whether `final_dir` is this very checkpoint already.
+absl::StatusOr<bool> IsPublished(FileSystem* fs, const std::string& final_dir, const v1::CheckpointManifest& manifest) {
+  const absl::StatusOr<v1::CheckpointManifest> published = ReadManifest(fs, final_dir);
+  // What cannot be read as a manifest is refused when room is made.
+  if (!published.ok() || published->job_uid() != manifest.job_uid()) return false;
+  if (published->generation() > manifest.generation()) {
+    return absl::FailedPreconditionError(absl::StrCat(final_dir, " was published by generation ",
+                                                      published->generation(), ", after generation ",
+                                                      manifest.generation(), "; it is kept"));
+  }
+  return published->generation() == manifest.generation();
+}
+
+// An older generation's folder, or what is left of one, goes. Somebody else's is refused.
+absl::Status MakeRoom(FileSystem* fs, const std::string& final_dir, const v1::CheckpointManifest& manifest) {
+  const absl::Status removed = RemoveOwnedFolder(fs, final_dir, manifest.job_uid());
+  if (!absl::IsFailedPrecondition(removed)) return removed;
+  return absl::AlreadyExistsError(absl::StrCat("cannot publish step ", manifest.step(), " of job ", manifest.job_id(),
+                                               ": ", removed.message(),
+                                               "; move it away, or use another checkpoint.dir"));
+}
+
+absl::Status PublishSave(FileSystem* fs, const std::string& save_dir, const std::string& final_dir,
+                         const v1::CheckpointManifest& manifest) {
+  MUSTER_ASSIGN_OR_RETURN(const std::string json, EncodeManifest(manifest));
+  MUSTER_ASSIGN_OR_RETURN(const bool saved, fs->Exists(save_dir));
+  if (!saved) {
+    return absl::NotFoundError(absl::StrCat(save_dir, " is gone, so step ", manifest.step(),
+                                            " cannot be published; check that every node of the job sees ",
+                                            ParentDir(save_dir)));
+  }
+  for (const v1::ShardFile& shard : manifest.files()) {
+    // A manifest must not be written over a hole.
+    MUSTER_RETURN_IF_ERROR(OpenShard(fs, JoinPath(save_dir, shard.name()), shard).status());
+  }
+  MUSTER_RETURN_IF_ERROR(MakeRoom(fs, final_dir, manifest));
+  MUSTER_RETURN_IF_ERROR(WriteFileAtomically(fs, JoinPath(save_dir, kManifestName), json));
+  return fs->Rename(save_dir, final_dir);
+}
+
+}  // namespace
+
+std::string JobCheckpointDir(const std::string& spec_dir, const std::string& job_id) {
+  return JoinPath(spec_dir, job_id);
+}
+
+absl::StatusOr<v1::CheckpointManifest> MergeShardReports(const std::vector<v1::ShardReport>& reports) {
+  return ::muster::MergeShardReports(reports);
+}
+
+absl::StatusOr<std::string> Publish(FileSystem* fs, const std::string& job_dir,
+                                    const v1::CheckpointManifest& manifest) {
+  const std::string final_dir = JoinPath(job_dir, StepDirName(manifest.step()));
+  const std::string save_dir = JoinPath(job_dir, SaveDirName(manifest.step(), manifest.generation()));
+  MUSTER_RETURN_IF_ERROR(ValidateManifest(manifest, absl::StrCat("manifest of ", final_dir)));
+  MUSTER_ASSIGN_OR_RETURN(const bool published, IsPublished(fs, final_dir, manifest));
+  absl::Status status = published ? absl::OkStatus() : PublishSave(fs, save_dir, final_dir, manifest);
+  // Also if it was published before: the crash may have come before this.
+  if (status.ok()) status = fs->SyncDir(job_dir);
+  if (!status.ok()) return WithRemedy(status, job_dir);
+  return final_dir;
+}
+
+}  // namespace muster::worker
