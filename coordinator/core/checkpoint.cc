@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "common/checkpoint_manifest/merge.h"
 #include "common/proto_time.h"
 #include "coordinator/core/failure.h"
 #include "coordinator/core/growth.h"
 #include "coordinator/core/state.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -73,7 +73,7 @@ void Commit(Turn& turn, Job& job, int64_t step, v1::CheckpointManifest manifest)
   const bool holding = job.gang->shards.at(step).begin()->second.holding();
   job.gang->shards.erase(job.gang->shards.begin(), job.gang->shards.upper_bound(step));
   turn.AddEvent(job, "CheckpointCommitted",
-                absl::StrCat("step ", step, ": ", job.gang->workers.size(), " shards, ", bytes, " bytes",
+                absl::StrCat("step ", step, ": ", Count(job.gang->workers.size(), "shard"), ", ", Count(bytes, "byte"),
                              refunded ? "; restart budgets are full again" : ""),
                 {.step = step});
   MarkOld(turn, job);
@@ -111,7 +111,7 @@ void OnPublished(Turn& turn, Job& job, const v1::CheckpointPublished& published)
     auto it = job.checkpoints.find(step);
     if (it == job.checkpoints.end() || !it->second.removing()) continue;
     turn.EraseCheckpoint(job, step);
-    turn.AddEvent(job, "CheckpointRemoved", absl::StrCat("step ", step, " is beyond checkpoint.keep"),
+    turn.AddEvent(job, "CheckpointRemoved", absl::StrCat("step ", step),
                   {.node = node, .step = step});
     turn.Tell(node);
   }
@@ -133,14 +133,11 @@ void OnPublished(Turn& turn, Job& job, const v1::CheckpointPublished& published)
 
 void DropUnpublished(Turn& turn, Job& job) {
   const v1::StoredCheckpoint* newest = NewestCheckpoint(job);
-  std::vector<int64_t> dropped;
-  for (const auto& [step, checkpoint] : job.checkpoints) {
-    if (!checkpoint.published() && &checkpoint != newest) dropped.push_back(step);
-  }
-  for (int64_t step : dropped) turn.EraseCheckpoint(job, step);
-  if (!dropped.empty()) {
-    turn.AddEvent(job, "CheckpointRemoved",
-                  absl::StrCat("step ", absl::StrJoin(dropped, ", "), ": never published, and a newer one is there"));
+  for (auto& [step, checkpoint] : job.checkpoints) {
+    if (checkpoint.published() || checkpoint.removing() || &checkpoint == newest) continue;
+    // It may have been published for all that, and the word of it lost: rank 0 is told to remove it.
+    checkpoint.set_removing(true);
+    turn.TouchCheckpoint(job, step);
   }
 }
 

@@ -10,7 +10,7 @@ void OnShard(Turn& turn, Job& job, const Worker& worker, const v1::ShardReport& 
 
 void OnPublished(Turn& turn, Job& job, const v1::CheckpointPublished& published);
 
-// A new generation cleans up what older ones had saved and not published, all but the one it restores from.
+// A new generation removes what older ones had saved and not published, all but the one it restores from.
 void DropUnpublished(Turn& turn, Job& job);
 
 }  // namespace muster::coordinator

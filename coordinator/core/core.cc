@@ -42,7 +42,8 @@ void Settle(Turn& turn) {
 // Streams end with the process: every node has to come back, and gets a fresh lease to do so.
 void ResumeAfterRestart(Turn& turn) {
   for (auto& [id, node] : turn.state.nodes) node.lease_until = turn.now + turn.options.lease;
-  for (auto& [id, job] : turn.state.jobs) {
+  for (const auto& [number, id] : turn.state.unfinished) {
+    Job& job = turn.state.jobs.at(id);
     switch (job.record.state()) {
       case v1::PENDING:
         if (job.record.generation() > 0) {

@@ -1,6 +1,7 @@
 #include "coordinator/core/deadlines.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,21 @@ namespace {
 // its own, and says nothing about the nodes.
 constexpr absl::Duration kOwnStall = absl::Seconds(1);
 
+// What came in meanwhile is still to be read: everybody gets time again.
+void ForgiveStall(Turn& turn) {
+  for (auto& [id, node] : turn.state.nodes) node.lease_until = std::max(node.lease_until, turn.now + turn.options.lease);
+  for (const auto& [number, id] : turn.state.unfinished) {
+    Job& job = turn.state.jobs.at(id);
+    if (!job.gang.has_value()) continue;
+    job.gang->deadline = std::max(job.gang->deadline, turn.now + turn.options.lease);
+    if (job.gang->diagnose_until <= turn.now) job.gang->diagnose_until = turn.now + turn.options.diagnose_window;
+  }
+}
+
 void LeasesOver(Turn& turn) {
   std::vector<LostNode> lost;
   for (auto& [id, node] : turn.state.nodes) {
     if (StateOf(node) == v1::NODE_LOST || node.lease_until > turn.now) continue;
-    if (turn.now - node.lease_until > kOwnStall) {
-      node.lease_until = turn.now + turn.options.lease;
-      continue;
-    }
     std::string why = absl::StrCat("nothing heard for ", absl::FormatDuration(turn.options.lease));
     if (!node.session.has_value()) {
       const bool broke = node.disconnected_at != absl::InfinitePast();
@@ -61,7 +69,8 @@ absl::Time EarliestDeadline(const State& state) {
   for (const auto& [id, node] : state.nodes) {
     if (StateOf(node) != v1::NODE_LOST) earliest = std::min(earliest, node.lease_until);
   }
-  for (const auto& [id, job] : state.jobs) {
+  for (const auto& [number, id] : state.unfinished) {
+    const Job& job = state.jobs.at(id);
     if (job.record.state() == v1::PENDING) earliest = std::min(earliest, PendingDeadline(state, job));
     for (const auto& [node, quarantine] : job.avoided) earliest = std::min(earliest, quarantine.until);
     if (!job.gang.has_value()) continue;
@@ -71,8 +80,10 @@ absl::Time EarliestDeadline(const State& state) {
 }
 
 void OnTimePassed(Turn& turn) {
+  if (turn.now - EarliestDeadline(turn.state) > kOwnStall) ForgiveStall(turn);
   LeasesOver(turn);
-  for (const auto& [number, id] : turn.state.jobs_by_number) {
+  const std::map<uint64_t, JobId> jobs = turn.state.unfinished;
+  for (const auto& [number, id] : jobs) {
     Job& job = turn.state.jobs.at(id);
     for (auto it = job.avoided.begin(); it != job.avoided.end();) {
       it = it->second.until <= turn.now ? job.avoided.erase(it) : std::next(it);

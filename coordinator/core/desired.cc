@@ -52,7 +52,7 @@ v1::GangAssignment AssignmentOf(const Job& job, int node_rank) {
 
 v1::DesiredState DesiredStateOf(const State& state, const NodeId& node) {
   v1::DesiredState desired;
-  for (const auto& [number, id] : state.jobs_by_number) {
+  for (const auto& [number, id] : state.unfinished) {
     const Job& job = state.jobs.at(id);
     if (!job.gang.has_value()) continue;
     for (size_t node_rank = 0; node_rank < job.gang->nodes.size(); ++node_rank) {

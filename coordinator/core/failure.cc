@@ -14,6 +14,7 @@ namespace muster::coordinator {
 namespace {
 
 constexpr absl::Duration kMaxBackOff = absl::Seconds(60);
+constexpr absl::Duration kLongRun = absl::Minutes(1);
 
 bool SaysPeerLost(const Worker& worker) {
   return worker.failure.has_value() && worker.failure->kind() == v1::PEER_LOST;
@@ -24,6 +25,13 @@ absl::Duration BackOff(int failures_without_progress) {
   if (failures_without_progress <= 1) return absl::ZeroDuration();
   const int doublings = std::min(failures_without_progress - 2, 6);
   return std::min(absl::Seconds(1 << doublings), kMaxBackOff);
+}
+
+// A command tells of no steps; that it ran for a while is its progress.
+void ForgiveAfterLongRun(const Turn& turn, Job& job) {
+  const v1::GenerationTimeline& timeline = CurrentGeneration(job).timeline();
+  if (IsTrain(job) || !timeline.has_workers_up()) return;
+  if (turn.now - FromProto(timeline.workers_up()) >= kLongRun) job.record.mutable_restarts()->set_without_progress(0);
 }
 
 // Draws on the budget. False: there was nothing left.
@@ -67,6 +75,18 @@ std::vector<LostNode> BrokenNodesWithPeersLost(const Turn& turn, const Job& job)
   return lost;
 }
 
+// A command cannot say that it lost a peer; that it fails while a node of its gang is out of reach says so for it.
+void BlameUnreachableNode(const Turn& turn, const Job& job, const Worker& failed, Failure* failure) {
+  if (IsTrain(job) || failure->blame != Blame::kUser || !failed.exit.start_error().empty()) return;
+  for (const NodeId& id : job.gang->nodes) {
+    const Node& node = turn.state.nodes.at(id);
+    if (id == failed.node || StateOf(node) != v1::NODE_UNREACHABLE) continue;
+    failure->blame = Blame::kInfrastructure;
+    absl::StrAppend(&failure->what, " while node ", id.value(), " is out of reach (", node.disconnect_reason, ")");
+    return;
+  }
+}
+
 }  // namespace
 
 Failure FailureOf(const Worker& worker, uint64_t generation) {
@@ -97,8 +117,9 @@ void FailGang(Turn& turn, Job& job, const Failure& failure) {
   const char* type = failure.cause == v1::CAUSE_NODE_LOST ? "NodeLost" : "WorkerFailed";
   turn.AddEvent(job, failure.blame == Blame::kNobody ? "GangNotPrepared" : type, failure.what,
                 {.node = NodeId(failure.report.node_id()), .rank = failure.report.rank()});
+  ForgiveAfterLongRun(turn, job);
   EndGeneration(turn, job, failure.what, failure.report);
-  const bool left = Draw(job, failure);
+  const bool left = failure.permanent || Draw(job, failure);
   if (failure.permanent || !left) {
     *job.record.mutable_failure() = failure.report;
     const v1::RestartSpec& budget = job.record.spec().restarts();
@@ -152,6 +173,7 @@ void OnWorkerExit(Turn& turn, Job& job, Worker& worker) {
   if (SaysPeerLost(worker)) return;  // collateral: the diagnose window is running
   Failure failure = FailureOf(worker, gang.generation);
   failure.detected = gang.evidence_at;
+  BlameUnreachableNode(turn, job, worker, &failure);
   FailGang(turn, job, failure);
 }
 
@@ -171,7 +193,8 @@ void OnWorkerMissing(Turn& turn, Job& job, Worker& worker) {
 
 void OnNodeUnreachable(Turn& turn, const NodeId& node) {
   std::map<NodeId, LostNode> lost;
-  for (auto& [id, job] : turn.state.jobs) {
+  for (const auto& [number, id] : turn.state.unfinished) {
+    Job& job = turn.state.jobs.at(id);
     if (!job.gang.has_value() || job.gang->state == GangState::kStopping || !GangHasNode(*job.gang, node)) continue;
     for (LostNode& broken : BrokenNodesWithPeersLost(turn, job)) lost.emplace(broken.node, std::move(broken));
   }
@@ -198,7 +221,8 @@ void LoseNodes(Turn& turn, const std::vector<LostNode>& lost) {
     }
     turn.replan = true;
   }
-  for (auto& [number, id] : turn.state.jobs_by_number) {
+  const std::map<uint64_t, JobId> jobs = turn.state.unfinished;
+  for (const auto& [number, id] : jobs) {
     Job& job = turn.state.jobs.at(id);
     if (!job.gang.has_value()) continue;
     std::vector<std::string> whats;

@@ -10,6 +10,7 @@
 #include "coordinator/core/failure.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/progress.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -59,10 +60,10 @@ void Launch(Turn& turn, Job& job) {
   gang.state = GangState::kJoining;
   gang.deadline = turn.now + turn.options.join_timeout;
   SetJobState(turn, job, v1::JOB_STARTING,
-              absl::StrCat("generation ", gang.generation, ": waiting for ", gang.workers.size(), " workers to ",
+              absl::StrCat("generation ", gang.generation, ": waiting for ", Count(gang.workers.size(), "worker"), " to ",
                            IsTrain(job) ? "join" : "start"));
   turn.AddEvent(job, "RanksGiven",
-                absl::StrCat("all ", gang.nodes.size(), " nodes are prepared; rank 0 is on ", master.value()));
+                absl::StrCat(Count(gang.nodes.size(), "node"), " prepared; rank 0 is on ", master.value()));
   turn.TellGang(job);
 }
 
@@ -90,14 +91,14 @@ void MaybeUp(Turn& turn, Job& job) {
   v1::StoredGeneration& generation = CurrentGeneration(job);
   *generation.mutable_timeline()->mutable_workers_up() = ToProto(turn.now);
   turn.TouchGeneration(job, gang.generation);
-  turn.AddEvent(job, "WorkersUp", absl::StrCat("all ", gang.workers.size(), " workers are up"));
+  turn.AddEvent(job, "WorkersUp", absl::StrCat(Count(gang.workers.size(), "worker"), " up"));
   if (IsTrain(job)) {
     for (const NodeId& node : gang.nodes) turn.Send(node, JoinedMessage(job));
     SetJobState(turn, job, v1::JOB_STARTING,
                 absl::StrCat("generation ", gang.generation, ": all workers have joined; waiting for the first step"));
   } else {
     SetJobState(turn, job, v1::JOB_RUNNING,
-                absl::StrCat("running on ", gang.workers.size(), " workers of ", gang.nodes.size(), " nodes"));
+                absl::StrCat("running ", Count(gang.workers.size(), "worker"), " on ", Count(gang.nodes.size(), "node")));
   }
 }
 
@@ -136,7 +137,7 @@ void StartGeneration(Turn& turn, Job& job, std::vector<v1::PlacedNode> nodes, co
   turn.TouchGeneration(job, before + 1);
   while (job.generations.size() > kMaxGenerations) turn.EraseGeneration(job, job.generations.begin()->first);
   SetJobState(turn, job, v1::JOB_STARTING,
-              absl::StrCat("generation ", before + 1, ": waiting for ", job.gang->nodes.size(), " nodes to prepare"));
+              absl::StrCat("generation ", before + 1, ": waiting for ", Count(job.gang->nodes.size(), "node"), " to prepare"));
   turn.AddEvent(job, "GenerationDecided", reason, {.step = CurrentGeneration(job).restore_step()});
   turn.TellGang(job);
 }
@@ -221,6 +222,7 @@ void OnPrepareTimeout(Turn& turn, Job& job) {
     if (gang.prepared.count(node) == 0) silent.push_back(node.value());
   }
   Failure failure;
+  failure.cause = v1::CAUSE_RETRY;
   failure.what = absl::StrCat("node ", absl::StrJoin(silent, ", "), " did not prepare within ",
                               absl::FormatDuration(turn.options.prepare_timeout));
   failure.detected = turn.now;

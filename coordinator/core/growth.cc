@@ -8,14 +8,16 @@
 #include "common/proto_time.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
 
-// Somebody else waits for nodes of this kind: growing would take them away.
+// Somebody else waits for nodes of this kind, and could run on them some day: growing would take them away.
 bool OthersWait(const State& state, v1::Device device) {
-  for (const auto& [id, job] : state.jobs) {
-    if (job.record.state() == v1::PENDING && job.record.spec().device() == device) return true;
+  for (const auto& [number, id] : state.unfinished) {
+    const Job& job = state.jobs.at(id);
+    if (job.record.state() == v1::PENDING && job.record.spec().device() == device && CouldRun(state, job)) return true;
   }
   return false;
 }
@@ -35,7 +37,7 @@ bool CanGrow(const Job& job) {
 }  // namespace
 
 void ConsiderGrowth(Turn& turn) {
-  for (const auto& [number, id] : turn.state.jobs_by_number) {
+  for (const auto& [number, id] : turn.state.unfinished) {
     Job& job = turn.state.jobs.at(id);
     job.grow_at = absl::InfiniteFuture();
     if (!CanGrow(job)) continue;
@@ -53,7 +55,7 @@ void ConsiderGrowth(Turn& turn) {
     // Taken back when the free nodes are gone. Workers that have stopped by then say so (ShardReport.holding).
     gang.hold = more;
     turn.AddEvent(job, more ? "GrowthPlanned" : "GrowthDropped",
-                  more ? absl::StrCat("could run on ", possible, " nodes instead of ", gang.nodes.size(),
+                  more ? absl::StrCat("could run on ", Count(possible, "node"), " instead of ", gang.nodes.size(),
                                       "; the workers stop at the next checkpoint")
                        : "the nodes that could have joined are gone or wanted by other jobs");
     turn.TellGang(job);

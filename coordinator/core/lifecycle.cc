@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/proto_time.h"
 #include "coordinator/core/failure.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -48,6 +49,7 @@ void Requeue(Turn& turn, Job& job, Waiting waiting, absl::Time retry_at) {
 
 void FinishJob(Turn& turn, Job& job, v1::JobState state, const std::string& reason) {
   if (job.gang.has_value()) EndGeneration(turn, job, reason);
+  turn.state.unfinished.erase(job.number);
   job.record.clear_retry_at();
   job.avoided.clear();
   *job.record.mutable_finished_at() = ToProto(turn.now);
@@ -78,7 +80,7 @@ void FinishIfAllExited(Turn& turn, Job& job) {
   }
   FinishJob(turn, job, v1::SUCCEEDED,
             IsTrain(job) ? absl::StrCat("all ", steps, " steps are done and committed")
-                         : absl::StrCat("all ", gang.workers.size(), " workers exited with code 0"));
+                         : absl::StrCat(Count(gang.workers.size(), "worker"), " exited with code 0"));
 }
 
 void StopGang(Turn& turn, Job& job) {

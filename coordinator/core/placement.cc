@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -13,14 +14,19 @@ namespace {
 // How many nodes a shortage names.
 constexpr size_t kNodesNamed = 8;
 
-std::string Count(int n, const std::string& noun) { return absl::StrCat(n, " ", noun, n == 1 ? "" : "s"); }
-
 std::string DeviceName(v1::Device device) { return device == v1::GPU ? "GPU" : "CPU"; }
+
+int SlotsOf(const Node& node, v1::Device device) {
+  int slots = 0;
+  for (const v1::Slot& slot : node.record.slots()) slots += slot.device() == device ? 1 : 0;
+  return slots;
+}
 
 // Slot indices of `node` taken by jobs other than `except`, and those jobs.
 std::map<int, JobId> Taken(const State& state, const NodeId& node, const Job* except) {
   std::map<int, JobId> taken;
-  for (const auto& [id, job] : state.jobs) {
+  for (const auto& [number, id] : state.unfinished) {
+    const Job& job = state.jobs.at(id);
     if (!job.gang.has_value() || &job == except) continue;
     for (const Worker& worker : job.gang->workers) {
       if (worker.node == node) taken[worker.slot] = id;
@@ -34,12 +40,9 @@ std::string WhyNot(const State& state, const Job& job, const NodeId& id, const N
   if (StateOf(node) == v1::NODE_LOST) return absl::StrCat(id.value(), " is lost");
   if (StateOf(node) == v1::NODE_UNREACHABLE) return absl::StrCat(id.value(), " is unreachable");
   if (auto it = job.avoided.find(id); it != job.avoided.end()) {
-    return absl::StrCat(id.value(), " is avoided until ",
-                        absl::FormatTime("%H:%M:%S", it->second.until, absl::UTCTimeZone()), " UTC (", it->second.why,
-                        ")");
+    return absl::StrCat(id.value(), " is avoided until ", TimeOfDay(it->second.until), " (", it->second.why, ")");
   }
-  int slots = 0;
-  for (const v1::Slot& slot : node.record.slots()) slots += slot.device() == job.record.spec().device() ? 1 : 0;
+  const int slots = SlotsOf(node, job.record.spec().device());
   const std::string device = DeviceName(job.record.spec().device());
   if (slots < job.record.spec().slots_per_node()) {
     return absl::StrCat(id.value(), " has ", slots == 0 ? "no" : absl::StrCat("only ", slots), " ", device, " slot",
@@ -76,6 +79,15 @@ std::vector<Candidate> CandidatesFor(const State& state, const Job& job) {
     candidates.push_back(std::move(candidate));
   }
   return candidates;
+}
+
+bool CouldRun(const State& state, const Job& job) {
+  const v1::JobSpec& spec = job.record.spec();
+  int nodes = 0;
+  for (const auto& [id, node] : state.nodes) {
+    if (StateOf(node) == v1::NODE_READY && SlotsOf(node, spec.device()) >= spec.slots_per_node()) ++nodes;
+  }
+  return nodes >= spec.nodes().min();
 }
 
 std::vector<v1::PlacedNode> Place(const Job& job, std::vector<Candidate> candidates) {

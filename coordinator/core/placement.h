@@ -25,6 +25,9 @@ std::vector<Candidate> CandidatesFor(const State& state, const Job& job);
 // take the holes; among newcomers those with the least to spare first, then by node id.
 std::vector<v1::PlacedNode> Place(const Job& job, std::vector<Candidate> candidates);
 
+// The nodes that are there would do for the job if it had them to itself.
+bool CouldRun(const State& state, const Job& job);
+
 // Slots of a node taken by gangs, ascending.
 std::vector<int> SlotsInUse(const State& state, const NodeId& node);
 

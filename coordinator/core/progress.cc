@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "common/proto_time.h"
 #include "coordinator/core/lifecycle.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -36,7 +37,9 @@ void OnFirstStep(Turn& turn, Job& job, const v1::StepMetrics& metrics) {
   turn.AddEvent(job, "FirstStep", absl::StrFormat("step %d, loss %.4f", metrics.step(), metrics.loss()),
                 {.node = job.gang->nodes.front(), .rank = 0, .step = metrics.step()});
   SetJobState(turn, job, v1::JOB_RUNNING,
-              absl::StrCat("training on ", job.gang->workers.size(), " workers of ", job.gang->nodes.size(), " nodes"));
+              absl::StrCat("training with ", Count(job.gang->workers.size(), "worker"), " on ",
+                           Count(job.gang->nodes.size(), "node")));
+  job.record.mutable_restarts()->set_without_progress(0);
   turn.replan = true;  // it may grow now
 }
 
@@ -56,7 +59,6 @@ void OnProgress(Turn& turn, Job& job, const NodeId& node, const v1::Progress& pr
     gang.newest_step = std::max(gang.newest_step, metrics.step());
     if (metrics.step() > job.record.last_step()) {
       job.record.set_last_step(metrics.step());
-      job.record.mutable_restarts()->set_without_progress(0);
       turn.Touch(job);
     }
   }

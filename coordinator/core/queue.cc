@@ -10,6 +10,7 @@
 #include "coordinator/core/gang.h"
 #include "coordinator/core/lifecycle.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -31,10 +32,7 @@ std::pair<absl::Time, std::string> MayComeBack(const State& state, const Job& jo
   return out;
 }
 
-std::string Clock(absl::Time t) { return absl::FormatTime("%H:%M:%E3S UTC", t, absl::UTCTimeZone()); }
-
-// "2 nodes", "1 node"
-std::string Nodes(int n) { return absl::StrCat(n, n == 1 ? " node" : " nodes"); }
+std::string Nodes(int n) { return Count(n, "node"); }
 
 void Wait(Turn& turn, Job& job, const std::string& shortage) {
   const std::string reason = job.waiting.why.empty() ? shortage : absl::StrCat(job.waiting.why, "; ", shortage);
@@ -78,7 +76,7 @@ void TryPlace(Turn& turn, Job& job) {
   if (turn.now < RetryAt(job)) {
     Wait(turn, job,
          absl::StrCat("failed ", job.record.restarts().without_progress(), " times without progress, next try at ",
-                      Clock(RetryAt(job))));
+                      TimeOfDay(RetryAt(job))));
     return;
   }
   const std::vector<Candidate> candidates = CandidatesFor(turn.state, job);
@@ -93,7 +91,7 @@ void TryPlace(Turn& turn, Job& job) {
   if (fit < range.max()) {
     const auto [back_until, back] = MayComeBack(turn.state, job);
     if (turn.now < back_until) {
-      Wait(turn, job, absl::StrCat("node ", back, " is unreachable and may come back until ", Clock(back_until)));
+      Wait(turn, job, absl::StrCat("node ", back, " is unreachable and may come back until ", TimeOfDay(back_until)));
       return;
     }
     if (!job.waiting.at_once) {
@@ -103,7 +101,7 @@ void TryPlace(Turn& turn, Job& job) {
       if (turn.now < job.waiting.gather_until) {
         Wait(turn, job,
              absl::StrCat(fit, fit == 1 ? " node is" : " nodes are", " free; waiting until ",
-                          Clock(job.waiting.gather_until), " for up to ", range.max()));
+                          TimeOfDay(job.waiting.gather_until), " for up to ", range.max()));
         return;
       }
     }
@@ -117,7 +115,7 @@ void TryPlace(Turn& turn, Job& job) {
 }  // namespace
 
 void PlacePending(Turn& turn) {
-  for (const auto& [number, id] : turn.state.jobs_by_number) {
+  for (const auto& [number, id] : turn.state.unfinished) {
     Job& job = turn.state.jobs.at(id);
     if (job.record.state() == v1::PENDING) TryPlace(turn, job);
   }

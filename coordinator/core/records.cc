@@ -65,6 +65,7 @@ absl::Status ReadJob(const std::string& key, const std::string& value, State* st
   Job& job = state->jobs[JobId(id)];
   job.number = number;
   job.record = std::move(record);
+  if (!IsFinished(job.record.state())) state->unfinished[number] = JobId(job.record.job_id());
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #include "coordinator/core/session.h"
 
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -98,7 +99,9 @@ void Reconcile(Turn& turn, const NodeId& node, const v1::Register& registration)
     }
   }
   for (const v1::WorkerStatus& status : registration.workers()) OnWorker(turn, node, status);
-  for (auto& [id, job] : turn.state.jobs) {
+  const std::map<uint64_t, JobId> jobs = turn.state.unfinished;
+  for (const auto& [number, id] : jobs) {
+    Job& job = turn.state.jobs.at(id);
     if (!job.gang.has_value() || !GangHasNode(*job.gang, node)) continue;
     for (Worker& worker : job.gang->workers) {
       if (worker.node != node || held.count({id.value(), worker.rank}) > 0) continue;

@@ -122,6 +122,8 @@ struct State {
   std::map<JobId, Job> jobs;
   // Submitted order.
   std::map<uint64_t, JobId> jobs_by_number;
+  // Those of them that are not finished. Whoever may finish a job while walking them walks a copy.
+  std::map<uint64_t, JobId> unfinished;
   std::map<std::string, JobId> jobs_by_token;
   std::map<SessionId, NodeId> sessions;
 };
@@ -131,6 +133,7 @@ bool IsTrain(const Job& job);
 // Of the job's current gang, which must be there.
 v1::StoredGeneration& CurrentGeneration(Job& job);
 const v1::StoredGeneration& CurrentGeneration(const Job& job);
+bool IsFinished(v1::JobState state);
 bool GangHasNode(const Gang& gang, const NodeId& node);
 bool ExitedWell(const Worker& worker);
 int64_t MetricsBlock(int64_t step);

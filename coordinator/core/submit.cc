@@ -27,8 +27,8 @@ absl::Status CheckClient(const v1::SubmitJobRequest& submit) {
 }
 
 absl::Status CheckNameIsFree(const State& state, const std::string& name) {
-  for (const auto& [id, job] : state.jobs) {
-    if (job.record.spec().name() == name && !IsFinished(job.record.state())) {
+  for (const auto& [number, id] : state.unfinished) {
+    if (state.jobs.at(id).record.spec().name() == name) {
       return absl::AlreadyExistsError(absl::StrCat("name: job ", id.value(), " has the name '", name,
                                                    "' and is not finished; cancel it or choose another name"));
     }
@@ -61,6 +61,7 @@ absl::StatusOr<v1::JobView> Submit(Turn& turn, const v1::SubmitJobRequest& submi
   job.record.mutable_restarts();
   job.waiting.detected = turn.now;
   state.jobs_by_number[number] = id;
+  state.unfinished[number] = id;
   state.jobs_by_token[submit.token()] = id;
   turn.AddEvent(job, "JobSubmitted", absl::StrCat("by a client of version ", submit.version()));
   turn.replan = true;

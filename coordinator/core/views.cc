@@ -8,6 +8,7 @@
 #include "common/proto_time.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/state.h"
+#include "coordinator/core/words.h"
 
 namespace muster::coordinator {
 namespace {
@@ -50,13 +51,14 @@ std::string NodeReason(const State& state, const NodeId& id, const Node& node) {
     reason = absl::StrCat(node.disconnected_at == absl::InfinitePast() ? "not back since the coordinator's restart"
                                                                        : node.disconnect_reason,
                           "; lost if it is not back by ",
-                          absl::FormatTime("%H:%M:%S UTC", node.lease_until, absl::UTCTimeZone()));
+                          TimeOfDay(node.lease_until));
   }
-  for (const auto& [job_id, job] : state.jobs) {
+  for (const auto& [number, job_id] : state.unfinished) {
+    const Job& job = state.jobs.at(job_id);
     auto it = job.avoided.find(id);
     if (it == job.avoided.end()) continue;
     absl::StrAppend(&reason, reason.empty() ? "" : "; ", "avoided by ", job_id.value(), " until ",
-                    absl::FormatTime("%H:%M:%S UTC", it->second.until, absl::UTCTimeZone()), ": ", it->second.why);
+                    TimeOfDay(it->second.until), ": ", it->second.why);
   }
   return reason;
 }
@@ -149,7 +151,7 @@ std::vector<v1::NodeView> ViewsOfNodes(const State& state) {
     view.set_address(node.record.address());
     *view.mutable_slots() = node.record.slots();
     for (int slot : SlotsInUse(state, id)) view.add_slots_in_use(slot);
-    for (const auto& [number, job_id] : state.jobs_by_number) {
+    for (const auto& [number, job_id] : state.unfinished) {
       const Job& job = state.jobs.at(job_id);
       if (job.gang.has_value() && GangHasNode(*job.gang, id)) view.add_jobs(job_id.value());
     }
@@ -187,10 +189,6 @@ std::vector<v1::StoredEvent> EventsOfJob(const State& state, const JobId& id, ui
   const Job& job = state.jobs.at(id);
   for (auto it = job.events.lower_bound(first); it != job.events.end(); ++it) out.push_back(it->second);
   return out;
-}
-
-bool IsFinished(v1::JobState state) {
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
 std::string ClusterId(const State& state) { return state.cluster.cluster_id(); }

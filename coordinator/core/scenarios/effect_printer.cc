@@ -10,6 +10,7 @@ namespace {
 
 std::string PrintJob(const v1::StoredJob& job) {
   std::string out = absl::StrCat("job ", job.job_id(), " ", v1::JobState_Name(job.state()), " \"", job.reason(), "\"");
+  if (job.committed_step() > 0) absl::StrAppend(&out, " committed ", job.committed_step());
   const v1::RestartCounters& r = job.restarts();
   if (r.total() > 0) {
     absl::StrAppend(&out, " restarts user ", r.user(), " infrastructure ", r.infrastructure(), " without progress ",
