@@ -34,8 +34,8 @@ int StopUnlessMissing(const char*, int error) { return error != ENOENT && error 
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ExpandPattern(const std::string& pattern) {
-  if (pattern.empty()) return absl::InvalidArgumentError("no path of token files is given");
+absl::StatusOr<std::vector<std::string>> ExpandToAnything(const std::string& pattern) {
+  if (pattern.empty()) return absl::InvalidArgumentError("an empty path or pattern of files is given");
   struct stat st;
   std::vector<std::string> paths;
   if (::stat(pattern.c_str(), &st) == 0) {
@@ -58,6 +58,11 @@ absl::StatusOr<std::vector<std::string>> ExpandPattern(const std::string& patter
     }
     std::sort(paths.begin(), paths.end());
   }
+  return paths;
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandPattern(const std::string& pattern) {
+  MUSTER_ASSIGN_OR_RETURN(std::vector<std::string> paths, ExpandToAnything(pattern));
   for (const std::string& path : paths) MUSTER_RETURN_IF_ERROR(CheckRegularFile(path));
   return paths;
 }

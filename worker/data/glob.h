@@ -15,6 +15,9 @@ namespace muster::worker {
 //   PERMISSION_DENIED a folder on the way cannot be read
 absl::StatusOr<std::vector<std::string>> ExpandPattern(const std::string& pattern);
 
+// The same without a look at what the matches are: folders too.
+absl::StatusOr<std::vector<std::string>> ExpandToAnything(const std::string& pattern);
+
 }  // namespace muster::worker
 
 #endif  // MUSTER_WORKER_DATA_GLOB_H_
