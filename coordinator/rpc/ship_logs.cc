@@ -1,0 +1,73 @@
+#include "coordinator/rpc/ship_logs.h"
+
+#include <utility>
+
+#include "coordinator/rpc/grpc_status.h"
+
+namespace muster::coordinator {
+
+ShipLogsStream::ShipLogsStream(LogStore* store, Executor* disk, OpenStreams* open)
+    : store_(store), disk_(disk), open_(open) {}
+
+void ShipLogsStream::Open() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    self_ = shared_from_this();
+  }
+  open_->Add(shared_from_this());
+  StartRead(&chunk_);
+}
+
+void ShipLogsStream::OnReadDone(bool ok) {
+  if (!ok) {
+    End(absl::OkStatus());
+    return;
+  }
+  disk_->Post([self = shared_from_this()] { self->Keep(); });
+}
+
+void ShipLogsStream::Keep() {
+  const absl::StatusOr<int64_t> kept = store_->Append(chunk_);
+  if (!kept.ok()) {
+    End(kept.status());
+    return;
+  }
+  ack_.set_job_id(chunk_.job_id());
+  ack_.set_generation(chunk_.generation());
+  ack_.set_rank(chunk_.rank());
+  ack_.set_offset(*kept);
+  std::lock_guard<std::mutex> lock(mu_);
+  if (end_.has_value()) return;
+  writing_ = true;
+  StartWrite(&ack_);
+}
+
+void ShipLogsStream::OnWriteDone(bool ok) {
+  std::lock_guard<std::mutex> lock(mu_);
+  writing_ = false;
+  if (!ok && !end_.has_value()) end_ = absl::CancelledError("the agent is gone");
+  if (end_.has_value()) {
+    Finish(ToGrpc(*end_));
+  } else {
+    StartRead(&chunk_);
+  }
+}
+
+void ShipLogsStream::End(const absl::Status& status) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (end_.has_value()) return;
+  end_ = status;
+  if (!writing_) Finish(ToGrpc(status));
+}
+
+void ShipLogsStream::OnCancel() { End(absl::CancelledError("the agent is gone")); }
+
+void ShipLogsStream::OnDone() {
+  open_->Remove(this);
+  std::shared_ptr<ShipLogsStream> self;  // goes last, after the lock
+  // Whoever ended the call may still be inside of the lock.
+  std::lock_guard<std::mutex> lock(mu_);
+  self.swap(self_);
+}
+
+}  // namespace muster::coordinator
