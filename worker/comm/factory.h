@@ -21,8 +21,10 @@ struct CommOptions {
   int size = 1;
   // The address to listen on; peers reach this rank there.
   std::string address;
-  // Of connecting, and of each collective.
+  // Of each collective. Not how failures are found, only the last resort: a peer may be slow for many good reasons.
   absl::Duration timeout = absl::Seconds(60);
+  // Of connecting to each peer.
+  absl::Duration connect_timeout = absl::Seconds(60);
 };
 
 // Calls `exchange` exactly once, also when size is 1 (it is the gang barrier).

@@ -66,7 +66,7 @@ class GlooMesh::Context final : public gloo::Context {
       : gloo::Context(options.rank, options.size) {
     device_ = std::move(device);
     transportContext_ = device_->createContext(rank, size);
-    transportContext_->setTimeout(absl::ToChronoMilliseconds(options.timeout) / kConnectFactor);
+    transportContext_->setTimeout(absl::ToChronoMilliseconds(options.connect_timeout) / kConnectFactor);
   }
 
   // Where each peer reaches this rank, by peer, without an entry for itself.

@@ -98,7 +98,11 @@ TEST(Gloo, PeerThatNeverConnectsIsNamedAtTheDeadline) {
     });
     EXPECT_FALSE(comm.ok());
   });
-  auto comm = NewGlooCommunicator({0, 2, "127.0.0.1", absl::Milliseconds(500)}, exchange.ForRank(0));
+  auto comm = NewGlooCommunicator({.rank = 0,
+                                   .size = 2,
+                                   .address = "127.0.0.1",
+                                   .connect_timeout = absl::Milliseconds(500)},
+                                  exchange.ForRank(0));
   peer.join();
   // Whether it is refused or waits depends on which of the two would have called the other.
   EXPECT_TRUE(absl::IsDeadlineExceeded(comm.status()) || absl::IsUnavailable(comm.status())) << comm.status();

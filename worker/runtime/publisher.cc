@@ -1,0 +1,77 @@
+#include "worker/runtime/publisher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/log.h"
+#include "worker/checkpoint/checkpoint.h"
+
+namespace muster::worker {
+namespace {
+
+// After an operation that failed.
+constexpr absl::Duration kPause = absl::Seconds(1);
+
+}  // namespace
+
+Publisher::Publisher(Options options) : options_(std::move(options)), thread_([this] { Run(); }) {}
+
+Publisher::~Publisher() {
+  stopping_ = true;
+  options_.reporter->Interrupt();
+  thread_.join();
+}
+
+bool Publisher::HasWork(const v1::ReportReply& directives) const {
+  if (directives.has_publish() && published_.count(directives.publish().step()) == 0) return true;
+  return std::any_of(directives.remove_steps().begin(), directives.remove_steps().end(),
+                     [&](int64_t step) { return removed_.count(step) == 0; });
+}
+
+void Publisher::Run() {
+  const auto stopping = [&](const v1::ReportReply&) { return stopping_.load(); };
+  while (!stopping_) {
+    options_.reporter->WaitFor(absl::InfiniteFuture(),
+                               [&](const v1::ReportReply& d) { return stopping_ || HasWork(d); });
+    if (stopping_) return;
+    if (!Perform(options_.reporter->directives())) {
+      options_.reporter->WaitFor(options_.clock->Now() + kPause, stopping);
+    }
+  }
+}
+
+bool Publisher::Perform(const v1::ReportReply& directives) {
+  v1::CheckpointPublished done;
+  done.set_job_id(options_.worker.job_id());
+  done.set_generation(options_.worker.generation());
+  bool well = true;
+  if (directives.has_publish() && published_.count(directives.publish().step()) == 0) {
+    done.set_step(directives.publish().step());
+    const auto path = Publish(options_.fs, options_.job_dir, directives.publish());
+    if (path.ok()) {
+      LogInfo("published checkpoint %s", *path);
+      published_.insert(done.step());
+    } else {
+      LogWarning("cannot publish the checkpoint of step %d: %s", done.step(), path.status().message());
+      done.set_error(std::string(path.status().message()));
+      well = false;
+    }
+  }
+  for (int64_t step : directives.remove_steps()) {
+    if (removed_.count(step) != 0) continue;
+    const absl::Status s = RemoveCheckpoint(options_.fs, options_.job_dir, step, options_.job_uid);
+    // A folder of that name that belongs to another job is none of ours any more.
+    if (absl::IsFailedPrecondition(s)) LogWarning("left the checkpoint of step %d alone: %s", step, s.message());
+    if (s.ok() || absl::IsFailedPrecondition(s)) {
+      removed_.insert(step);
+      done.add_removed_steps(step);
+    } else {
+      LogWarning("cannot remove the checkpoint of step %d: %s", step, s.message());
+      well = false;
+    }
+  }
+  options_.reporter->AddPublished(done);
+  return well;
+}
+
+}  // namespace muster::worker
