@@ -145,11 +145,16 @@ class PosixFileSystem final : public FileSystem {
     DIR* dir = ::opendir(path.c_str());
     if (dir == nullptr) return ErrnoStatus("list", path, errno);
     std::vector<std::string> names;
+    errno = 0;
     while (const dirent* entry = ::readdir(dir)) {
       const absl::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
+      errno = 0;
     }
+    // The end of a folder and a failed read differ in errno alone.
+    const int error = errno;
     ::closedir(dir);
+    if (error != 0) return ErrnoStatus("list", path, error);
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -207,11 +212,18 @@ absl::StatusOr<std::string> ReadFile(FileSystem* fs, const std::string& path) {
 
 absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content) {
   const std::string aside = path + ".tmp";
-  MUSTER_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs->NewWritableFile(aside));
-  MUSTER_RETURN_IF_ERROR(file->Append(content));
-  MUSTER_RETURN_IF_ERROR(file->Sync());
-  MUSTER_RETURN_IF_ERROR(file->Close());
-  MUSTER_RETURN_IF_ERROR(fs->Rename(aside, path));
+  const auto write = [&]() -> absl::Status {
+    MUSTER_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs->NewWritableFile(aside));
+    MUSTER_RETURN_IF_ERROR(file->Append(content));
+    MUSTER_RETURN_IF_ERROR(file->Sync());
+    MUSTER_RETURN_IF_ERROR(file->Close());
+    return fs->Rename(aside, path);
+  };
+  if (const absl::Status status = write(); !status.ok()) {
+    // The first error is what matters; on a full disk the space does too.
+    fs->Remove(aside).IgnoreError();
+    return status;
+  }
   return fs->SyncDir(DirName(path));
 }
 

@@ -58,6 +58,7 @@ class FileSystem {
 // Whole-file helpers on top of the interface.
 absl::StatusOr<std::string> ReadFile(FileSystem* fs, const std::string& path);
 // Written aside ("<path>.tmp"), synced, renamed, folder synced: readers see the old content or the new, never a part.
+// After an error nothing is left aside.
 absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content);
 
 }  // namespace muster

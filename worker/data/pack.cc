@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "worker/data/documents.h"
 #include "worker/data/glob.h"
@@ -41,6 +43,15 @@ absl::Status CheckOptions(const std::string& output, const PackOptions& options)
     return absl::InvalidArgumentError(absl::StrCat(output, " is the output for training and for validation"));
   }
   return absl::OkStatus();
+}
+
+// "<stem>-00000-of-00002<extension>"
+bool IsNumbered(absl::string_view name, absl::string_view stem, absl::string_view extension) {
+  if (!absl::ConsumePrefix(&name, stem) || !absl::ConsumeSuffix(&name, extension)) return false;
+  const absl::string_view pattern = "-#####-of-#####";
+  return name.size() == pattern.size() && std::equal(name.begin(), name.end(), pattern.begin(), [](char c, char p) {
+           return p == '#' ? absl::ascii_isdigit(c) : c == p;
+         });
 }
 
 // One stream of tokens: the same part of every document, with separators between.
@@ -112,8 +123,7 @@ class Stream {
     const std::string stem = output.stem().string();
     const std::string extension = output.extension().string();
     for (const std::string& name : *names) {
-      const bool numbered = name.size() == stem.size() + extension.size() + 16 && absl::StartsWith(name, stem + "-") &&
-                            absl::EndsWith(name, extension) && name.substr(stem.size() + 6, 4) == "-of-";
+      const bool numbered = IsNumbered(name, stem, extension);
       if ((numbered || name == output.filename().string()) && wanted.count(name) == 0) {
         return absl::FailedPreconditionError(absl::StrCat((std::filesystem::path(folder) / name).string(),
                                                           " is there from an earlier pack and is not one of the ",
