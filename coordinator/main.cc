@@ -71,7 +71,7 @@ absl::Status Run(const Flags& flags) {
   options.logs.max_file_bytes = flags.log_limit_mb << 20;
   options.on_fatal = [&stop](const absl::Status& status) { stop.Fail(status); };
   absl::StatusOr<std::unique_ptr<CoordinatorServer>> server = CoordinatorServer::Start(options, store->get());
-  if (!server.ok()) return server.status();
+  if (!server.ok()) return server.status();  // INVALID_ARGUMENT: of --listen
 
   LogInfo("version %s serves on %s (port %d) with its state in %s", kVersion, flags.listen, (*server)->port(),
           flags.data_dir);
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   const absl::Status status = muster::coordinator::Run(*flags);
   if (!status.ok()) {
     std::fprintf(stderr, "muster-coordinator: %s\n", std::string(status.message()).c_str());
-    return 1;
+    return absl::IsInvalidArgument(status) ? 2 : 1;
   }
   return 0;
 }

@@ -20,7 +20,7 @@ absl::Status CheckListenAddress(const std::string& listen) {
   if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port < 0 ||
       port > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", listen, "' is no address to listen on; use address:port, for example 0.0.0.0:7070"));
+        absl::StrCat("--listen: '", listen, "' is no address; use address:port, for example 0.0.0.0:7070"));
   }
   absl::string_view host = absl::string_view(listen).substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
