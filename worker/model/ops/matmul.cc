@@ -2,7 +2,17 @@
 
 #include <cblas.h>
 
+#include <cstdlib>
+
 namespace muster::worker::ops {
+namespace {
+
+// Products are spread over our own threads; OpenBLAS would start one a core, which spin while they wait. It reads the
+// variable in a constructor of its own, before which this one runs. (A shared OpenBLAS is earlier still, and starts them;
+// UseOneThreadPerProduct then leaves them idle.)
+__attribute__((constructor(101))) void StartNoBlasThreads() { setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/1); }
+
+}  // namespace
 
 void MatMul(int64_t m, int64_t n, int64_t k, float alpha, Operand a, Operand b, float beta, float* c, int64_t stride) {
   if (m == 0 || n == 0) return;
