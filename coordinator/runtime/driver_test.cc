@@ -291,10 +291,11 @@ TEST_F(DriverTest, WhatWaitsIsSteppedBeforeADeadline) {
   Start();
   driver_->Post(Connect(1, "n1"));
   Advance(absl::Milliseconds(2500));
-  // The store is slow; the heartbeat comes in while it is.
+  // The store is slow; the heartbeat comes in while it is, behind more than one batch of other events.
   store_.Hold(true);
   driver_->Post(Submit(1, "a"));
   journal_.Await("commit waits");
+  for (int i = 0; i < 300; ++i) driver_->Post(Heartbeat(99));
   driver_->Post(Heartbeat(1));
   clock_.Advance(absl::Milliseconds(550));
   store_.Hold(false);
