@@ -5,6 +5,7 @@
 #include "common/spec/job_spec.h"
 #include "common/spec/near_name.h"
 #include "common/spec/utf8.h"
+#include "common/spec/yaml_print.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -101,6 +102,22 @@ TEST(ParseJobSpecYaml, JsonAsPrintedIsReadBack) {
   absl::StatusOr<ParsedJobSpec> again = ParseJobSpecYaml(json, "job.json");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(MessageDifferencer::Equals(again->spec, spec)) << json;
+}
+
+TEST(JobSpecToYaml, ReadBackItIsTheSame) {
+  v1::JobSpec train = ParseJobSpecYaml(kTrain, "job.yaml")->spec;
+  ApplyDefaults(&train);
+  v1::JobSpec command = FromText(R"pb(
+    name: "n" command: "sh" command: "-c" command: "echo \"a b\" # \\ 'c'\n" command: "" command: "-1" command: "\t\001"
+    env { key: "A" value: "true" } env { key: "B" value: "\303\251: x" } env { key: "y" value: "1e3" }
+    grace { seconds: 1 nanos: 500000000 }
+  )pb");
+  for (const v1::JobSpec& spec : {train, command}) {
+    absl::StatusOr<ParsedJobSpec> again = ParseJobSpecYaml(JobSpecToYaml(spec), "out.yaml");
+    ASSERT_TRUE(again.ok()) << again.status() << JobSpecToYaml(spec);
+    EXPECT_TRUE(MessageDifferencer::Equals(again->spec, spec)) << JobSpecToYaml(spec) << again->spec.DebugString();
+  }
+  EXPECT_NE(JobSpecToYaml(train).find("\n  schedule:\n    lr: 0.0003\n"), std::string::npos) << JobSpecToYaml(train);
 }
 
 TEST(ParseJobSpecYaml, UnknownFieldNamesTheOneMeant) {
