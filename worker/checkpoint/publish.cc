@@ -16,8 +16,13 @@ namespace {
 // Whether `final_dir` is this very checkpoint already.
 absl::StatusOr<bool> IsPublished(FileSystem* fs, const std::string& final_dir, const v1::CheckpointManifest& manifest) {
   const absl::StatusOr<v1::CheckpointManifest> published = ReadManifest(fs, final_dir);
-  // What cannot be read as a manifest is refused when room is made.
-  if (!published.ok() || published->job_uid() != manifest.job_uid()) return false;
+  if (!published.ok()) {
+    const absl::Status& status = published.status();
+    // Not there; or not sound or of a newer format, which is refused when room is made.
+    if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) return false;
+    return status;
+  }
+  if (published->job_uid() != manifest.job_uid()) return false;
   if (published->generation() > manifest.generation()) {
     return absl::FailedPreconditionError(absl::StrCat(final_dir, " was published by generation ",
                                                       published->generation(), ", after generation ",
