@@ -1,3 +1,4 @@
+#include <mutex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,9 @@ absl::Status PublishSave(FileSystem* fs, const std::string& save_dir, const std:
     // A manifest must not be written over a hole.
     MUSTER_RETURN_IF_ERROR(OpenShard(fs, JoinPath(save_dir, shard.name()), shard).status());
   }
+  // Looked at again as late as can be: making room must not remove what another publisher has just put there.
+  MUSTER_ASSIGN_OR_RETURN(const bool published, IsPublished(fs, final_dir, manifest));
+  if (published) return absl::OkStatus();
   MUSTER_RETURN_IF_ERROR(MakeRoom(fs, final_dir, manifest));
   MUSTER_RETURN_IF_ERROR(WriteFileAtomically(fs, JoinPath(save_dir, kManifestName), json));
   return fs->Rename(save_dir, final_dir);
@@ -73,8 +77,16 @@ absl::StatusOr<std::string> Publish(FileSystem* fs, const std::string& job_dir,
   const std::string final_dir = JoinPath(job_dir, StepDirName(manifest.step()));
   const std::string save_dir = JoinPath(job_dir, SaveDirName(manifest.step(), manifest.generation()));
   MUSTER_RETURN_IF_ERROR(ValidateManifest(manifest, absl::StrCat("manifest of ", final_dir)));
+  // A worker publishes at its start and on directives, from two threads; both may be told of the same step.
+  static std::mutex publishing;
+  std::lock_guard<std::mutex> lock(publishing);
   MUSTER_ASSIGN_OR_RETURN(const bool published, IsPublished(fs, final_dir, manifest));
   absl::Status status = published ? absl::OkStatus() : PublishSave(fs, save_dir, final_dir, manifest);
+  if (absl::IsNotFound(status)) {
+    // The rank 0 of an older generation, fenced but not dead yet on its node, may have been faster.
+    const absl::StatusOr<bool> by_another = IsPublished(fs, final_dir, manifest);
+    if (by_another.ok() && *by_another) status = absl::OkStatus();
+  }
   // Also if it was published before: the crash may have come before this.
   if (status.ok()) status = fs->SyncDir(job_dir);
   if (!status.ok()) return WithRemedy(status, job_dir);
