@@ -35,8 +35,8 @@ TEST(LearningTest, LossOnRealTextFallsFarBelowThatOfItsBytesAlone) {
   spec.mutable_model()->set_context(64);
   spec.mutable_batch()->set_global(16);
   spec.mutable_batch()->set_micro(4);
-  spec.mutable_schedule()->set_lr(6e-3);
-  spec.mutable_schedule()->set_warmup_steps(10);
+  spec.mutable_schedule()->set_lr(2e-3);
+  spec.mutable_schedule()->set_warmup_steps(20);
   spec.mutable_schedule()->set_decay_steps(200);
   const FakeDataset data(tokens, 64);
   Gang gang(spec, 2, data);
