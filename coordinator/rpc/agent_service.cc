@@ -14,7 +14,7 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* AgentServiceI
 }
 
 grpc::ServerBidiReactor<v1::LogChunk, v1::LogAck>* AgentServiceImpl::ShipLogs(grpc::CallbackServerContext*) {
-  auto stream = std::make_shared<ShipLogsStream>(logs_, disk_, open_);
+  auto stream = std::make_shared<ShipLogsStream>(driver_, logs_, disk_, open_);
   stream->Open();
   return stream.get();
 }

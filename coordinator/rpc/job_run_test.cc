@@ -1,6 +1,7 @@
 // A job from its submission to its end, as its watchers see it.
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -146,6 +147,15 @@ TEST_F(JobRunTest, FollowedLogsEndWithoutTheirEndAfterAWhile) {
   ASSERT_TRUE(agent.Register(TestRegistration("n1", "one")));
   agent.RunNextJob(0, [&](const v1::GangAssignment& running) { Ship(agent, running, 0, kOne, false); });
   EXPECT_THAT(FollowLogs(), ElementsAre("one"));
+}
+
+TEST_F(JobRunTest, LogsOfAnUnknownJobAreAcknowledgedAndDropped) {
+  TestAgent agent(server_->port());
+  v1::GangAssignment gang;
+  gang.set_job_id("forgotten-7");
+  gang.set_generation(1);
+  EXPECT_EQ(Ship(agent, gang, 40, "bytes", true), 45);
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/logs/forgotten-7"));
 }
 
 TEST_F(JobRunTest, ImpossibleLogChunkEndsTheStreamOnly) {

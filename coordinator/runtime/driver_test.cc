@@ -267,6 +267,7 @@ TEST_F(DriverTest, StoreOwnedByAnotherIsFatalAndNothingIsSent) {
 TEST_F(DriverTest, DeadlineOfTheCoreIsStepped) {
   Start();
   driver_->Post(Connect(1, "n1"));
+  Sync();
   Advance(absl::Milliseconds(2900));
   EXPECT_EQ(StateOfOnlyNode(), v1::NODE_READY);
   Advance(absl::Milliseconds(200));
@@ -290,6 +291,7 @@ TEST_F(DriverTest, OwnStallIsNotTakenForSilence) {
 TEST_F(DriverTest, WhatWaitsIsSteppedBeforeADeadline) {
   Start();
   driver_->Post(Connect(1, "n1"));
+  Sync();
   Advance(absl::Milliseconds(2500));
   // The store is slow; the heartbeat comes in while it is, behind more than one batch of other events.
   store_.Hold(true);
