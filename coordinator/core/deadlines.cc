@@ -9,7 +9,6 @@
 #include "coordinator/core/failure.h"
 #include "coordinator/core/gang.h"
 #include "coordinator/core/lifecycle.h"
-#include "coordinator/core/queue.h"
 
 namespace muster::coordinator {
 namespace {
@@ -71,7 +70,7 @@ absl::Time EarliestDeadline(const State& state) {
   }
   for (const auto& [number, id] : state.unfinished) {
     const Job& job = state.jobs.at(id);
-    if (job.record.state() == v1::PENDING) earliest = std::min(earliest, PendingDeadline(state, job));
+    if (job.record.state() == v1::PENDING) earliest = std::min(earliest, job.waiting.check_at);
     for (const auto& [node, quarantine] : job.avoided) earliest = std::min(earliest, quarantine.until);
     if (!job.gang.has_value()) continue;
     earliest = std::min({earliest, job.grow_at, job.gang->deadline, job.gang->diagnose_until});

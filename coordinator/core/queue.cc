@@ -73,7 +73,9 @@ std::string Replacements(const Job& job, const std::vector<v1::PlacedNode>& plac
 }
 
 void TryPlace(Turn& turn, Job& job) {
+  job.waiting.check_at = absl::InfiniteFuture();
   if (turn.now < RetryAt(job)) {
+    job.waiting.check_at = RetryAt(job);
     Wait(turn, job,
          absl::StrCat("failed ", job.record.restarts().without_progress(), " times without progress, next try at ",
                       TimeOfDay(RetryAt(job))));
@@ -91,6 +93,7 @@ void TryPlace(Turn& turn, Job& job) {
   if (fit < range.max()) {
     const auto [back_until, back] = MayComeBack(turn.state, job);
     if (turn.now < back_until) {
+      job.waiting.check_at = back_until;
       Wait(turn, job, absl::StrCat("node ", back, " is unreachable and may come back until ", TimeOfDay(back_until)));
       return;
     }
@@ -99,6 +102,7 @@ void TryPlace(Turn& turn, Job& job) {
         job.waiting.gather_until = turn.now + turn.options.gather_window;
       }
       if (turn.now < job.waiting.gather_until) {
+        job.waiting.check_at = job.waiting.gather_until;
         Wait(turn, job,
              absl::StrCat(fit, fit == 1 ? " node is" : " nodes are", " free; waiting until ",
                           TimeOfDay(job.waiting.gather_until), " for up to ", range.max()));
@@ -119,12 +123,6 @@ void PlacePending(Turn& turn) {
     Job& job = turn.state.jobs.at(id);
     if (job.record.state() == v1::PENDING) TryPlace(turn, job);
   }
-}
-
-absl::Time PendingDeadline(const State& state, const Job& job) {
-  absl::Time deadline = job.waiting.gather_until;
-  if (job.record.has_retry_at()) deadline = std::min(deadline, RetryAt(job));
-  return deadline;
 }
 
 }  // namespace muster::coordinator

@@ -8,10 +8,6 @@ namespace muster::coordinator {
 // Starts the pending jobs that can start, in submitted order; a job that cannot does not hold up those behind it. The
 // others get the reason they wait for.
 void PlacePending(Turn& turn);
-
-// When PlacePending is due again for this job, if nothing happens before.
-absl::Time PendingDeadline(const State& state, const Job& job);
-
 }  // namespace muster::coordinator
 
 #endif  // MUSTER_COORDINATOR_CORE_QUEUE_H_

@@ -88,6 +88,8 @@ struct Waiting {
   bool at_once = false;
   // InfiniteFuture: not gathering.
   absl::Time gather_until = absl::InfiniteFuture();
+  // When time alone may let it start.
+  absl::Time check_at = absl::InfiniteFuture();
   // How many nodes it had before, for the words of the decision; 0: none.
   int nodes_before = 0;
 };

@@ -107,6 +107,7 @@ class Runner {
       if (core_->NextDeadline() <= now_) {
         const size_t before = output_.size();
         Step(TimePassed{});
+        if (core_->NextDeadline() <= now_) output_.push_back("!! the core wants to be woken at once, for ever");
         if (output_.size() > before) {
           output_.insert(output_.begin() + before, absl::StrFormat("-- at %.3f", Seconds()));
         }
