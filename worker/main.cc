@@ -100,7 +100,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : static_cast<int>(muster::worker::ExitCode::kUsage);
+    // --help and --version come this way too.
+    if (e.get_exit_code() == 0) return app.exit(e);
+    muster::SetLogProgram("muster-worker");
+    muster::LogError("%s; see muster-worker --help", e.what());
+    return static_cast<int>(muster::worker::ExitCode::kUsage);
   }
   return muster::worker::Main();
 }

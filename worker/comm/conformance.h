@@ -26,6 +26,9 @@ class ConformanceBackend {
   // Not empty: why the tests cannot run here.
   virtual std::string SkipReason() { return ""; }
 
+  // Whether floats are summed in the order of the ranks.
+  virtual bool SumsInRankOrder() { return true; }
+
   virtual void* Allocate(int64_t bytes) { return std::malloc(bytes); }
   virtual void Free(void* memory) { std::free(memory); }
   virtual void CopyIn(void* to, const void* from, int64_t bytes) { std::memcpy(to, from, bytes); }

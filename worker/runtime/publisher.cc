@@ -12,11 +12,42 @@ namespace {
 // After an operation that failed.
 constexpr absl::Duration kPause = absl::Seconds(1);
 
+constexpr int kRetries = 3;
+constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+
 }  // namespace
 
-Publisher::Publisher(Options options) : options_(std::move(options)), thread_([this] { Run(); }) {}
+Publisher::Publisher(Options options) : options_(std::move(options)) {}
+
+void Publisher::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+absl::Status Publisher::PublishNow(const v1::CheckpointManifest& manifest) {
+  auto path = Publish(options_.fs, options_.job_dir, manifest);
+  // A rank 0 of an older generation, cut off and not dead yet, may be doing the same. It is done once.
+  for (int retry = 0; !path.ok() && retry < kRetries; ++retry) {
+    options_.reporter->WaitFor(options_.clock->Now() + kRetryPause, [](const v1::ReportReply&) { return false; });
+    path = Publish(options_.fs, options_.job_dir, manifest);
+  }
+  if (!path.ok()) return path.status();
+  LogInfo("published checkpoint %s", *path);
+  published_.insert(manifest.step());
+  v1::CheckpointPublished done = Report();
+  done.set_step(manifest.step());
+  options_.reporter->AddPublished(done);
+  return absl::OkStatus();
+}
+
+v1::CheckpointPublished Publisher::Report() const {
+  v1::CheckpointPublished report;
+  report.set_job_id(options_.worker.job_id());
+  report.set_generation(options_.worker.generation());
+  return report;
+}
 
 Publisher::~Publisher() {
+  if (!thread_.joinable()) return;
   stopping_ = true;
   options_.reporter->Interrupt();
   thread_.join();
@@ -31,8 +62,8 @@ bool Publisher::HasWork(const v1::ReportReply& directives) const {
 void Publisher::Run() {
   const auto stopping = [&](const v1::ReportReply&) { return stopping_.load(); };
   while (!stopping_) {
-    options_.reporter->WaitFor(absl::InfiniteFuture(),
-                               [&](const v1::ReportReply& d) { return stopping_ || HasWork(d); });
+    // Without work only if the reporter hears no more.
+    if (!options_.reporter->WaitFor(absl::InfiniteFuture(), [&](const v1::ReportReply& d) { return HasWork(d); })) return;
     if (stopping_) return;
     if (!Perform(options_.reporter->directives())) {
       options_.reporter->WaitFor(options_.clock->Now() + kPause, stopping);
@@ -41,9 +72,7 @@ void Publisher::Run() {
 }
 
 bool Publisher::Perform(const v1::ReportReply& directives) {
-  v1::CheckpointPublished done;
-  done.set_job_id(options_.worker.job_id());
-  done.set_generation(options_.worker.generation());
+  v1::CheckpointPublished done = Report();
   bool well = true;
   if (directives.has_publish() && published_.count(directives.publish().step()) == 0) {
     done.set_step(directives.publish().step());

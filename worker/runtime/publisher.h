@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/file_system.h"
 #include "proto/worker.pb.h"
@@ -26,6 +27,10 @@ class Publisher {
     std::string job_uid;
   };
   explicit Publisher(Options options);
+  // Before Start: publishes on the caller's thread, tells it, and passes the error on.
+  absl::Status PublishNow(const v1::CheckpointManifest& manifest);
+  // From here on the directives are followed.
+  void Start();
   // Ends after the operation under way. Interrupts the reporter's waits.
   ~Publisher();
 
@@ -34,6 +39,8 @@ class Publisher {
   bool HasWork(const v1::ReportReply& directives) const;
   // Whether all of it went well.
   bool Perform(const v1::ReportReply& directives);
+
+  v1::CheckpointPublished Report() const;
 
   const Options options_;
   std::atomic<bool> stopping_{false};

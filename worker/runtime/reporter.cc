@@ -97,6 +97,11 @@ void Reporter::Interrupt() {
   cv_.notify_all();
 }
 
+bool Reporter::fenced() {
+  std::lock_guard<std::mutex> lock(mu_);
+  return fenced_;
+}
+
 v1::ReportRequest Reporter::Request() {
   v1::ReportRequest request;
   *request.mutable_worker() = options_.worker;

@@ -46,6 +46,8 @@ class Reporter {
   bool Flush(absl::Duration limit);
   // Ends all calls of WaitFor, now and later.
   void Interrupt();
+  // Whether the agent said that this worker should not be.
+  bool fenced();
 
  private:
   void Run();

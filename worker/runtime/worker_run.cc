@@ -29,6 +29,8 @@ namespace {
 constexpr absl::Duration kCollectiveTimeout = absl::Minutes(30);
 // The coordinator may be down that long without harm to a running job.
 constexpr absl::Duration kCommitPatience = absl::Minutes(10);
+// For the checkpoint before, when the next one is due.
+constexpr absl::Duration kLastCommitPatience = absl::Seconds(1);
 // A gang that stopped for a change is ended by its agents at once.
 constexpr absl::Duration kHoldPatience = absl::Minutes(10);
 // Old checkpoints that cannot be removed do not make a finished job fail.
@@ -99,16 +101,16 @@ class Run {
                               AuditLog::Open(env_.fs, train_.sample_log_dir(), env_.worker.generation(), rank_));
     }
     if (rank_ != 0) return absl::OkStatus();
-    if (hello_.has_publish()) {
-      MUSTER_ASSIGN_OR_RETURN(const std::string path, Publish(env_.fs, job_dir_, hello_.publish()));
-      LogInfo("published checkpoint %s", path);
-      v1::CheckpointPublished published;
-      published.set_job_id(env_.worker.job_id());
-      published.set_generation(env_.worker.generation());
-      published.set_step(hello_.publish().step());
-      reporter_->AddPublished(published);
-    }
-    return RemoveAbandonedSaves(env_.fs, job_dir_, env_.worker.generation());
+    publisher_.emplace(Publisher::Options{.fs = env_.fs,
+                                          .clock = env_.clock,
+                                          .reporter = reporter_,
+                                          .worker = env_.worker,
+                                          .job_dir = job_dir_,
+                                          .job_uid = hello_.job_uid()});
+    if (hello_.has_publish()) MUSTER_RETURN_IF_ERROR(publisher_->PublishNow(hello_.publish()));
+    MUSTER_RETURN_IF_ERROR(RemoveAbandonedSaves(env_.fs, job_dir_, env_.worker.generation()));
+    publisher_->Start();
+    return absl::OkStatus();
   }
 
   absl::Status Connect() {
@@ -175,6 +177,10 @@ class Run {
 
   absl::Status Save(int64_t step, bool hold) {
     stage_ = Stage::kSave;
+    // The agent knows of one uncommitted shard a worker. Where steps are faster than commits, wait, or none would ever be
+    // complete; but not long, because the coordinator may be away.
+    reporter_->WaitFor(env_.clock->Now() + kLastCommitPatience,
+                       [&](const v1::ReportReply& d) { return d.committed_step() >= last_saved_; });
     const absl::Time begin = env_.clock->Now();
     const SaveOptions options = {.job_dir = job_dir_,
                                  .step = step,
@@ -182,11 +188,18 @@ class Run {
                                  .rank = rank_,
                                  .world_size = hello_.world_size(),
                                  .header = ManifestHeader(env_.worker, hello_, step, data_->samples())};
-    MUSTER_ASSIGN_OR_RETURN(v1::ShardReport shard, SaveShard(env_.fs, options, trainer_->StateSlices()));
+    absl::StatusOr<v1::ShardReport> saved = SaveShard(env_.fs, options, trainer_->StateSlices());
+    if (!saved.ok()) {
+      // Goes if it is empty: other ranks may have their shards there, which the next generation removes.
+      env_.fs->Remove(absl::StrCat(job_dir_, "/", StepDirName(step), ".tmp-", options.generation)).IgnoreError();
+      return saved.status();
+    }
+    v1::ShardReport shard = *std::move(saved);
     shard.set_holding(hold);
     LogInfo("saved %s of step %d (%d bytes) in %s", shard.file().name(), step, shard.file().bytes(),
             absl::FormatDuration(env_.clock->Now() - begin));
     reporter_->SetShard(shard);
+    last_saved_ = step;
     stage_ = Stage::kTrain;
     return absl::OkStatus();
   }
@@ -212,6 +225,9 @@ class Run {
     if (rank_ == 0) {
       reporter_->WaitFor(env_.clock->Now() + kRemovePatience,
                          [](const v1::ReportReply& d) { return d.remove_steps().empty(); });
+      // Nobody saves any more, so what never became a checkpoint can go.
+      const absl::Status s = RemoveAbandonedSaves(env_.fs, job_dir_, env_.worker.generation() + 1);
+      if (!s.ok()) LogWarning("cannot clear up %s: %s", job_dir_, s.message());
     }
     LogInfo("done: %d steps", train_.steps());
     return absl::OkStatus();
@@ -230,6 +246,9 @@ class Run {
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Communicator> comm_;
   std::unique_ptr<Trainer> trainer_;
+  // Rank 0's.
+  std::optional<Publisher> publisher_;
+  int64_t last_saved_ = 0;
   absl::Time logged_ = absl::InfinitePast();
 };
 
@@ -257,18 +276,10 @@ ExitCode RunWorker(const WorkerEnv& env) {
   if (env.termination != nullptr) env.termination->SetLastWords([&] { reporter.Flush(absl::Milliseconds(500)); });
   ExitCode code = ExitCode::kDone;
   {
-    std::optional<Publisher> publisher;
-    if (env.worker.rank() == 0) {
-      publisher.emplace(Publisher::Options{
-          .fs = env.fs,
-          .clock = env.clock,
-          .reporter = &reporter,
-          .worker = env.worker,
-          .job_dir = JobCheckpointDir(hello->spec().checkpoint().dir(), env.worker.job_id()),
-          .job_uid = hello->job_uid()});
-    }
     Run run(env, *hello, &reporter);
-    if (const absl::Status s = run.Go(); !s.ok()) {
+    if (const absl::Status s = run.Go(); reporter.fenced()) {
+      code = ExitCode::kFenced;
+    } else if (!s.ok()) {
       const Failure failure = Classify(run.stage(), s);
       code = failure.code;
       LogError("%s", s.message());
