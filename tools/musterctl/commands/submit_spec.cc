@@ -49,8 +49,10 @@ absl::Status ApplyFlags(const SpecOptions& options, v1::JobSpec* spec) {
 absl::StatusOr<v1::JobSpec> BuildSpec(FileSystem* files, const SpecOptions& options) {
   ParsedJobSpec parsed;
   if (!options.file.empty()) {
-    MUSTER_ASSIGN_OR_RETURN(std::string text, ReadFile(files, options.file));
-    MUSTER_ASSIGN_OR_RETURN(parsed, ParseJobSpecYaml(text, options.file));
+    absl::StatusOr<std::string> text = ReadFile(files, options.file);
+    // Whatever the system says, it is the command line that named the file.
+    if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
+    MUSTER_ASSIGN_OR_RETURN(parsed, ParseJobSpecYaml(*text, options.file));
     if (!options.command.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("-- ", options.command[0], ": ", options.file,

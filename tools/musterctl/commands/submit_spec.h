@@ -32,7 +32,7 @@ struct SpecOptions {
 };
 
 // The whole spec, with defaults and valid: the file's, then what the flags change. INVALID_ARGUMENT: one line that names
-// the field or flag, and the place in the file. The file's own errors: NOT_FOUND, PERMISSION_DENIED.
+// the field or flag, and the place in the file; also for a file that cannot be read.
 absl::StatusOr<v1::JobSpec> BuildSpec(FileSystem* files, const SpecOptions& options);
 
 }  // namespace muster::ctl

@@ -75,7 +75,9 @@ absl::Status WrongUse(CLI::App* app, const CLI::ParseError& error) {
   std::string what = absl::StrReplaceAll(error.what(), {{"\n", " "}});
   std::vector<std::string> extra = at->remaining();
   if (extra.empty()) extra = app->remaining(true);
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !extra.empty()) {
+  // An unknown command is, to CLI11, a missing one and a word too many.
+  bool no_command = at == app && !extra.empty() && !absl::StartsWith(extra.front(), "-");
+  if ((error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !extra.empty()) || no_command) {
     std::string word = extra.front();
     std::string near = Meant(at, word);
     what = absl::StrCat("unknown ", absl::StartsWith(word, "-") ? "flag " : at == app ? "command " : "argument ", word,
@@ -145,7 +147,8 @@ absl::StatusOr<Invocation> ParseFlags(std::vector<std::string> arguments, const 
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    invocation.help = Reached(&app)->help();
+    CLI::App* at = Reached(&app);
+    invocation.help = at->help(at->get_parent() == nullptr ? "" : NameOf(at->get_parent()));
     return invocation;
   } catch (const CLI::CallForVersion& version) {
     invocation.help = absl::StrCat(version.what(), "\n");

@@ -117,8 +117,9 @@ std::string LossText(const Style& style, const LossSeries& series, int height) {
     for (double tick : y.ticks) {
       if (std::lround((1 - y.At(tick)) * (height - 1)) == row) label = y.LabelOf(tick);
     }
-    absl::StrAppend(&out, PadLeft(label, kLabel - 1), " ", style.unicode ? "│" : "|",
-                    canvas.Row(row), "\n");
+    std::string cells = canvas.Row(row);
+    while (!cells.empty() && cells.back() == ' ') cells.pop_back();
+    absl::StrAppend(&out, PadLeft(label, kLabel - 1), " ", style.unicode ? "│" : "|", cells, "\n");
   }
   std::string rule, labels(kLabel + 1 + columns, ' ');
   for (int c = 0; c < columns; ++c) rule += style.unicode ? "─" : "-";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kWidth = 900;
 constexpr double kLeft = 150;
-constexpr double kRight = 110;
+constexpr double kRight = 150;
 constexpr double kTop = 112;
 constexpr double kRow = 38;
 constexpr const char* kColors[] = {"#c0392b", "#d9730d", "#1f6fb4", "#2e8b57"};

@@ -49,6 +49,9 @@ class GrpcClient : public CtlClient {
     absl::Status status = Call(request, &view, &v1::CtlService::Stub::GetCluster);
     // The one precondition of this call.
     if (absl::IsFailedPrecondition(status)) return MarkVersionMismatch(status);
+    if (absl::IsUnimplemented(status)) {
+      return Unreachable(absl::StrCat("what answers there is no coordinator (", status.message(), ")"));
+    }
     MUSTER_RETURN_IF_ERROR(status);
     if (view.protocol() != kProtocolVersion) {
       return MarkVersionMismatch(absl::FailedPreconditionError(
@@ -136,7 +139,6 @@ class GrpcClient : public CtlClient {
                       const std::function<bool(const Message&)>& on_message) {
     Message message;
     while (reader->Read(&message)) {
-      reached_ = true;
       last_contact_ = options_.clock->Now();
       if (!on_message(message)) {
         context.TryCancel();
@@ -152,10 +154,12 @@ class GrpcClient : public CtlClient {
   template <typename Request, typename Reply>
   absl::Status Call(const Request& request, Reply* reply,
                     grpc::Status (v1::CtlService::Stub::*method)(grpc::ClientContext*, const Request&, Reply*)) {
-    return Retry(absl::InfiniteFuture(), [&](grpc::ClientContext& context) {
+    absl::Status status = Retry(absl::InfiniteFuture(), [&](grpc::ClientContext& context) {
       context.set_deadline(absl::ToChronoTime(options_.clock->Now() + kCallTimeout));
       return (stub_.get()->*method)(&context, request, reply);
     });
+    if (!absl::IsDeadlineExceeded(status)) return status;
+    return Unreachable(absl::StrCat("connected, but no answer within ", absl::FormatDuration(kCallTimeout)));
   }
 
   template <typename Reply, typename Request>
@@ -175,7 +179,6 @@ class GrpcClient : public CtlClient {
       if (deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(deadline));
       grpc::Status status = call(context);
       if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-        reached_ = true;
         return ToAbslStatus(status);
       }
       std::string reason = ReasonOfFailedConnection(status);
@@ -189,7 +192,10 @@ class GrpcClient : public CtlClient {
 
   // Waits until the channel is connected.
   absl::Status Connect(absl::Time give_up, absl::Time deadline) {
-    if (channel_->WaitForConnected(absl::ToChronoTime(give_up))) return absl::OkStatus();
+    if (channel_->WaitForConnected(absl::ToChronoTime(give_up))) {
+      reached_ = true;
+      return absl::OkStatus();
+    }
     if (give_up == deadline) return absl::DeadlineExceededError("the time given is over");
     // The state has no words; a call that fails at once has.
     if (channel_->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return Unreachable("no answer");
@@ -219,7 +225,7 @@ class GrpcClient : public CtlClient {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::CtlService::Stub> stub_;
   std::function<void(const std::string& reason)> on_trouble_;
-  // Whether it ever answered, and when it last did (or the current call began).
+  // Whether there ever was a connection, and when the last answer came (or the current call began).
   bool reached_ = false;
   absl::Time last_contact_;
 };

@@ -22,13 +22,29 @@ constexpr int kMaxNodes = 12;
 // Steps that the speed is taken over.
 constexpr int kSpeedSteps = 20;
 
+// The steps up to where the job is now: those that it has to do again lie behind it once more.
+std::vector<v1::StoredStep> StepsSoFar(const WatchModel& model) {
+  std::vector<v1::StoredStep> steps;
+  for (const auto& [number, step] : model.steps()) {
+    if (number <= model.job().step()) steps.push_back(step);
+  }
+  return steps;
+}
+
+// Told by the other lines of the view, and so frequent that they would push out what matters.
+bool IsRoutine(const v1::StoredEvent& event) {
+  return event.type() == "CheckpointCommitted" || event.type() == "CheckpointPublished" ||
+         event.type() == "CheckpointRemoved";
+}
+
 // Seconds a step, over the newest steps of the current generation; 0 when unknown.
 double SecondsPerStep(const WatchModel& model) {
   double seconds = 0;
   int count = 0;
-  for (auto it = model.steps().rbegin(); it != model.steps().rend() && count < kSpeedSteps; ++it) {
-    if (it->second.generation() != model.job().generation()) break;
-    seconds += it->second.metrics().step_seconds();
+  std::vector<v1::StoredStep> steps = StepsSoFar(model);
+  for (auto step = steps.rbegin(); step != steps.rend() && count < kSpeedSteps; ++step) {
+    if (step->generation() != model.job().generation()) break;
+    seconds += step->metrics().step_seconds();
     ++count;
   }
   return count > 0 ? seconds / count : 0;
@@ -75,7 +91,7 @@ class WatchWriter {
     const v1::JobView& job = model_.job();
     if (job.total_steps() == 0) return;
     std::vector<double> losses;
-    for (const auto& [number, step] : model_.steps()) losses.push_back(step.metrics().loss());
+    for (const v1::StoredStep& step : StepsSoFar(model_)) losses.push_back(step.metrics().loss());
     std::string text = Label("loss");
     if (losses.empty()) {
       absl::StrAppend(&text, "-");
@@ -132,12 +148,14 @@ class WatchWriter {
   }
 
   void Events(int room) {
-    int count = std::min<int>({kMaxEvents, room, static_cast<int>(model_.events().size())});
-    if (count <= 0) return;
+    std::vector<const v1::StoredEvent*> events;
+    for (const auto& [seq, event] : model_.events()) {
+      if (!IsRoutine(event)) events.push_back(&event);
+    }
+    size_t count = std::min<size_t>(events.size(), std::clamp(room, 0, kMaxEvents));
+    if (count == 0) return;
     Line("");
-    auto it = model_.events().end();
-    std::advance(it, -count);
-    for (; it != model_.events().end(); ++it) Line(RenderEvent(style_, it->second));
+    for (size_t i = events.size() - count; i < events.size(); ++i) Line(RenderEvent(style_, *events[i]));
   }
 
   int lines() const { return static_cast<int>(lines_.size()); }
