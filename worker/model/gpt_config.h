@@ -24,8 +24,8 @@ struct GptConfig {
 // Tensors a block: order and names as in GptBlock (gpt_weights.h).
 inline constexpr int kTensorsPerBlock = 12;
 
-// All tensors in order, with the names and layouts of Hugging Face's GPT-2 (weights of products are [in, out]), in units:
-// the embeddings, one unit a block, the last norm. The head is wte.weight again.
+// All tensors in order, with the names and layouts of Hugging Face's GPT-2 (weights of products are [in, out]), in
+// units: the embeddings, one unit a block, the last norm. The head is wte.weight again.
 std::vector<UnitSpec> GptUnits(const GptConfig& config);
 
 }  // namespace muster::worker

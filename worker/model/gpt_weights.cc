@@ -10,8 +10,8 @@ GptWeights GptWeightsIn(const ShardPlan& plan, float* flat) {
   // Braced lists are evaluated in order, which is the order of GptUnits.
   GptWeights weights{.wte = next(), .wpe = next()};
   for (size_t unit = 1; unit + 1 < plan.units().size(); ++unit) {
-    weights.blocks.push_back(GptBlock{next(), next(), next(), next(), next(), next(), next(), next(), next(), next(),
-                                      next(), next()});
+    weights.blocks.push_back(
+        GptBlock{next(), next(), next(), next(), next(), next(), next(), next(), next(), next(), next(), next()});
   }
   weights.ln_f_weight = next();
   weights.ln_f_bias = next();

@@ -5,8 +5,8 @@
 
 namespace muster::worker {
 
-// 64 random bits that are a pure function of their place: no generator has a state that a checkpoint would have to keep.
-// Three rounds of SplitMix64's finalizer (Steele, Lea and Flood, 2014).
+// 64 random bits that are a pure function of their place: no generator has a state that a checkpoint would have to
+// keep. Three rounds of SplitMix64's finalizer (Steele, Lea and Flood, 2014).
 inline uint64_t RandomBitsAt(uint64_t seed, uint64_t stream, uint64_t index) {
   const auto mix = [](uint64_t x) {
     x += 0x9E3779B97F4A7C15;

@@ -40,8 +40,8 @@ struct TensorRange {
 //   | tensor | pad | tensor |   pad   |  | tensor | ...
 //   | rank 0    | rank 1    | rank 2  |  | rank 0 | ...
 //
-// Each tensor begins at a multiple of kTensorAlignment elements. Each unit is padded to a multiple of kTensorAlignment *
-// world, so that its `world` slices are equal and begin aligned. Padding belongs to no tensor and holds zeros.
+// Each tensor begins at a multiple of kTensorAlignment elements. Each unit is padded to a multiple of kTensorAlignment
+// * world, so that its `world` slices are equal and begin aligned. Padding belongs to no tensor and holds zeros.
 //
 // A rank's slices of all units, laid one after another, are its shard: what it keeps of a buffer that is sharded. The
 // slice of a unit at `begin` starts at begin / world of the shard.

@@ -18,7 +18,8 @@ double FrequencyLoss(const std::string& text) {
   for (const char c : text) ++counts[static_cast<uint8_t>(c)];
   double loss = 0;
   for (const double count : counts) {
-    if (count > 0) loss -= count / static_cast<double>(text.size()) * std::log(count / static_cast<double>(text.size()));
+    if (count > 0)
+      loss -= count / static_cast<double>(text.size()) * std::log(count / static_cast<double>(text.size()));
   }
   return loss;
 }

@@ -64,9 +64,7 @@ void ShardedState::Update(ops::AdamW update) {
   }
 }
 
-absl::Status ShardedState::GatherParameters() {
-  return sharding_ == v1::NONE ? absl::OkStatus() : Gather(parameters_);
-}
+absl::Status ShardedState::GatherParameters() { return sharding_ == v1::NONE ? absl::OkStatus() : Gather(parameters_); }
 
 std::vector<TensorSlice> ShardedState::OwnedSlices() {
   std::vector<TensorSlice> slices;

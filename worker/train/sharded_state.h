@@ -14,8 +14,8 @@
 
 namespace muster::worker {
 
-// One rank's parameters, gradients and optimizer state, and how they travel between ranks. Every rank owns its slices of
-// a ShardPlan at the communicator's size. Parameters and gradients are whole on every rank; the moments are
+// One rank's parameters, gradients and optimizer state, and how they travel between ranks. Every rank owns its slices
+// of a ShardPlan at the communicator's size. Parameters and gradients are whole on every rank; the moments are
 //   ZERO1  a shard: those of the owned slices, which this rank updates (ZeRO stage 1: Rajbhandari et al., 2020);
 //   NONE   whole: every rank updates everything.
 // Methods that return a Status call collectives; errors are the communicator's.

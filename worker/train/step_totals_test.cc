@@ -25,7 +25,8 @@ std::vector<absl::StatusOr<StepTotals>> Sum(const std::vector<StepPart>& parts) 
 }
 
 TEST(StepTotalsTest, SumsLossesAndSquaresOverRanks) {
-  for (const auto& totals : Sum({{.loss = 1, .gradient_squares = 9}, {}, {.loss = 2, .gradient_squares = 16, .flag = true}})) {
+  for (const auto& totals :
+       Sum({{.loss = 1, .gradient_squares = 9}, {}, {.loss = 2, .gradient_squares = 16, .flag = true}})) {
     ASSERT_TRUE(totals.ok());
     EXPECT_EQ(totals->loss, 3);
     EXPECT_EQ(totals->grad_norm, 5);

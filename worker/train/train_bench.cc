@@ -85,8 +85,7 @@ absl::Status Measure(const Flags& flags) {
   const absl::Duration mean = (Clock::Real()->Now() - begin) / flags.steps;
   const double tokens = flags.global * flags.context;
   std::printf("%.0f tokens/s (mean step %.1f ms; best %.1f ms, %.0f tokens/s)\n", tokens / absl::ToDoubleSeconds(mean),
-              absl::ToDoubleMilliseconds(mean), absl::ToDoubleMilliseconds(best),
-              tokens / absl::ToDoubleSeconds(best));
+              absl::ToDoubleMilliseconds(mean), absl::ToDoubleMilliseconds(best), tokens / absl::ToDoubleSeconds(best));
   return absl::OkStatus();
 }
 

@@ -112,8 +112,8 @@ class GptTrainer final : public Trainer {
  private:
   int64_t GlobalTokens() const { return spec_.batch().global() * config_.context; }
 
-  // Gradients of this rank's micro-batches of the step, of the mean over the global batch: a rank's part does not depend
-  // on how many micro-batches the others have, and may be nothing.
+  // Gradients of this rank's micro-batches of the step, of the mean over the global batch: a rank's part does not
+  // depend on how many micro-batches the others have, and may be nothing.
   absl::StatusOr<StepPart> AccumulateGradients() {
     const int64_t global = spec_.batch().global();
     const int64_t micro = spec_.batch().micro();

@@ -60,9 +60,8 @@ TEST_P(AttentionTest, ForwardMatchesFp64AndBackwardFiniteDifferences) {
   workspace = Poisoned(workspace.size());
   AttentionBackward(pool, shape, qkv.data(), y.data(), log_sum.data(), dy.data(), dqkv.data(), workspace.data());
   if (shape.length <= 65) {
-    ExpectNear(dqkv,
-               FiniteDifferences(ToDoubles(qkv), [&](const Doubles& v) { return Dot(Reference(shape, v), dy); }), 5e-5,
-               "dqkv");
+    ExpectNear(dqkv, FiniteDifferences(ToDoubles(qkv), [&](const Doubles& v) { return Dot(Reference(shape, v), dy); }),
+               5e-5, "dqkv");
     return;
   }
   // The derivative along a few random directions.

@@ -8,8 +8,8 @@
 
 namespace muster::worker::ops {
 
-// e^x to a relative error of about 2e-7, without a branch or a call, so that loops over it become vector code. NaN stays
-// NaN; x is taken into [-87, 88], where neither the result nor its inverse is subnormal or infinite.
+// e^x to a relative error of about 2e-7, without a branch or a call, so that loops over it become vector code. NaN
+// stays NaN; x is taken into [-87, 88], where neither the result nor its inverse is subnormal or infinite.
 MUSTER_INLINE float Exp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;

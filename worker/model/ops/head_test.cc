@@ -14,7 +14,8 @@ Doubles Probabilities(int64_t rows, int64_t channels, int64_t vocab, const Float
     double sum = 0;
     for (int64_t v = 0; v < vocab; ++v) {
       double logit = 0;
-      for (int64_t c = 0; c < channels; ++c) logit += static_cast<double>(x[r * channels + c]) * table[v * channels + c];
+      for (int64_t c = 0; c < channels; ++c)
+        logit += static_cast<double>(x[r * channels + c]) * table[v * channels + c];
       sum += p[r * vocab + v] = std::exp(logit);
     }
     for (int64_t v = 0; v < vocab; ++v) p[r * vocab + v] /= sum;

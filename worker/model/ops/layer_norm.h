@@ -12,7 +12,8 @@ namespace muster::worker::ops {
 void LayerNormForward(ThreadPool& pool, int64_t rows, int64_t channels, const float* x, const float* weight,
                       const float* bias, float* y, float* mean, float* rstd);
 
-// dx[rows, channels] += gradient of x (+=: x also goes around the layer); dweight[channels] and dbias[channels] += theirs.
+// dx[rows, channels] += gradient of x (+=: x also goes around the layer); dweight[channels] and dbias[channels] +=
+// theirs.
 void LayerNormBackward(ThreadPool& pool, int64_t rows, int64_t channels, const float* x, const float* weight,
                        const float* mean, const float* rstd, const float* dy, float* dx, float* dweight, float* dbias);
 

@@ -46,12 +46,15 @@ TEST_P(LayerNormTest, ForwardMatchesFp64AndBackwardFiniteDifferences) {
   const auto expect = [&](const Floats& actual, const Floats& before, const Doubles& at, auto loss, const char* what) {
     ExpectNear(actual, Plus(FiniteDifferences(at, loss), before), 5e-5, what);
   };
-  expect(dx, dx_before, x64,
-         [&](const Doubles& v) { return Dot(Reference(rows, channels, v, weight64, bias64), dy); }, "dx");
-  expect(dw, dw_before, weight64,
-         [&](const Doubles& v) { return Dot(Reference(rows, channels, x64, v, bias64), dy); }, "dweight");
-  expect(db, db_before, bias64,
-         [&](const Doubles& v) { return Dot(Reference(rows, channels, x64, weight64, v), dy); }, "dbias");
+  expect(
+      dx, dx_before, x64, [&](const Doubles& v) { return Dot(Reference(rows, channels, v, weight64, bias64), dy); },
+      "dx");
+  expect(
+      dw, dw_before, weight64, [&](const Doubles& v) { return Dot(Reference(rows, channels, x64, v, bias64), dy); },
+      "dweight");
+  expect(
+      db, db_before, bias64, [&](const Doubles& v) { return Dot(Reference(rows, channels, x64, weight64, v), dy); },
+      "dbias");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace muster::worker::ops {
 
-// y[rows, out] = residual + x[rows, in] * weight[in, out] + bias[out]. `residual`, [rows, out], may be null for none; it
-// must not be y.
+// y[rows, out] = residual + x[rows, in] * weight[in, out] + bias[out]. `residual`, [rows, out], may be null for none;
+// it must not be y.
 void LinearForward(ThreadPool& pool, int64_t rows, int64_t in, int64_t out, const float* x, const float* weight,
                    const float* bias, const float* residual, float* y);
 

@@ -19,7 +19,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearTest,
 TEST_P(LinearTest, ForwardAndBackwardMatchFp64) {
   const auto [rows, in, out, threads] = GetParam();
   ThreadPool pool(threads);
-  const Floats x = Random(rows * in, 1), w = Random(in * out, 2), bias = Random(out, 3), residual = Random(rows * out, 4);
+  const Floats x = Random(rows * in, 1), w = Random(in * out, 2), bias = Random(out, 3),
+               residual = Random(rows * out, 4);
   Doubles product(rows * out);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < in; ++i) {

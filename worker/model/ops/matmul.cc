@@ -8,8 +8,8 @@ namespace muster::worker::ops {
 namespace {
 
 // Products are spread over our own threads; OpenBLAS would start one a core, which spin while they wait. It reads the
-// variable in a constructor of its own, before which this one runs. (A shared OpenBLAS is earlier still, and starts them;
-// UseOneThreadPerProduct then leaves them idle.)
+// variable in a constructor of its own, before which this one runs. (A shared OpenBLAS is earlier still, and starts
+// them; UseOneThreadPerProduct then leaves them idle.)
 __attribute__((constructor(101))) void StartNoBlasThreads() { setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/1); }
 
 }  // namespace

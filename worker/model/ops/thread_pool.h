@@ -10,8 +10,8 @@
 
 namespace muster::worker::ops {
 
-// Part `part` of `parts` of [0, n): contiguous, in order, as even as multiples of `grain` allow (only the end of the last
-// part need not be one). Parts may be empty.
+// Part `part` of `parts` of [0, n): contiguous, in order, as even as multiples of `grain` allow (only the end of the
+// last part need not be one). Parts may be empty.
 struct Part {
   int64_t begin = 0;
   int64_t end = 0;
@@ -19,9 +19,9 @@ struct Part {
 };
 Part PartOf(int64_t n, int64_t grain, int part, int parts);
 
-// The threads that an operation's loops are spread over: the caller and threads - 1 others. An operation is much shorter
-// than a wake-up of a sleeping thread may take, so waiting begins with a short spin; the spin is bounded, because other
-// workers share the machine.
+// The threads that an operation's loops are spread over: the caller and threads - 1 others. An operation is much
+// shorter than a wake-up of a sleeping thread may take, so waiting begins with a short spin; the spin is bounded,
+// because other workers share the machine.
 //
 // What a part computes depends on (n, grain, threads) alone, never on timing. One thread at a time may call; `fn` must
 // not call the pool.
