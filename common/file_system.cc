@@ -211,7 +211,11 @@ absl::StatusOr<std::string> ReadFile(FileSystem* fs, const std::string& path) {
 }
 
 absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content) {
-  const std::string aside = path + ".tmp";
+  return WriteFileAtomically(fs, path, content, path + ".tmp");
+}
+
+absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content,
+                                 const std::string& aside) {
   const auto write = [&]() -> absl::Status {
     MUSTER_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs->NewWritableFile(aside));
     MUSTER_RETURN_IF_ERROR(file->Append(content));

@@ -32,7 +32,8 @@ class RandomAccessFile {
 
 // The few file operations that durable state needs, as an interface so that tests can inject faults and drop what was
 // not synced. Thread-safe. Errors name the operation, the path and the system's reason: NOT_FOUND,
-// PERMISSION_DENIED (also a read-only file system), RESOURCE_EXHAUSTED (no space, quota), ALREADY_EXISTS, else INTERNAL.
+// PERMISSION_DENIED (also a read-only file system), RESOURCE_EXHAUSTED (no space, quota), ALREADY_EXISTS, else
+// INTERNAL.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -60,6 +61,9 @@ absl::StatusOr<std::string> ReadFile(FileSystem* fs, const std::string& path);
 // Written aside ("<path>.tmp"), synced, renamed, folder synced: readers see the old content or the new, never a part.
 // After an error nothing is left aside.
 absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content);
+// The same, aside at `aside`, a name in the same folder: for files that several writers may write at once.
+absl::Status WriteFileAtomically(FileSystem* fs, const std::string& path, absl::string_view content,
+                                 const std::string& aside);
 
 }  // namespace muster
 

@@ -20,6 +20,12 @@ std::string ShardName(int rank, int world_size) {
   return absl::StrFormat("shard-%05d-of-%05d.safetensors", rank, world_size);
 }
 
+std::string ManifestAsideName(const std::string& id) { return absl::StrCat(kManifestName, ".", id, ".tmp"); }
+
+bool IsManifestAsideName(absl::string_view name) {
+  return absl::StartsWith(name, absl::StrCat(kManifestName, ".")) && absl::EndsWith(name, ".tmp");
+}
+
 std::optional<SaveDirParts> ParseSaveDirName(absl::string_view name) {
   const std::string whole(name);
   if (!absl::ConsumePrefix(&name, "step-")) return std::nullopt;

@@ -28,6 +28,10 @@ std::string SaveDirName(int64_t step, uint64_t generation);
 // shard-<rank>-of-<world size>.safetensors, 5 digits each.
 std::string ShardName(int rank, int world_size);
 
+// manifest.json.<id>.tmp: a manifest while it is written, which a crash may leave.
+std::string ManifestAsideName(const std::string& id);
+bool IsManifestAsideName(absl::string_view name);
+
 struct SaveDirParts {
   int64_t step = 0;
   uint64_t generation = 0;

@@ -1,8 +1,10 @@
-#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/checkpoint_manifest/merge.h"
+#include "common/random_id.h"
 #include "common/status_macros.h"
 #include "worker/checkpoint/checkpoint.h"
 #include "worker/checkpoint/folder.h"
@@ -32,13 +34,44 @@ absl::StatusOr<bool> IsPublished(FileSystem* fs, const std::string& final_dir, c
   return published->generation() == manifest.generation();
 }
 
-// An older generation's folder, or what is left of one, goes. Somebody else's is refused.
-absl::Status MakeRoom(FileSystem* fs, const std::string& final_dir, const v1::CheckpointManifest& manifest) {
-  const absl::Status removed = RemoveOwnedFolder(fs, final_dir, manifest.job_uid());
-  if (!absl::IsFailedPrecondition(removed)) return removed;
+absl::Status InTheWay(const v1::CheckpointManifest& manifest, absl::string_view what) {
   return absl::AlreadyExistsError(absl::StrCat("cannot publish step ", manifest.step(), " of job ", manifest.job_id(),
-                                               ": ", removed.message(),
-                                               "; move it away, or use another checkpoint.dir"));
+                                               ": ", what, "; move it away, or use another checkpoint.dir"));
+}
+
+// An older generation's folder, or what is left of one, goes. Somebody else's is refused.
+absl::Status MakeRoom(FileSystem* fs, const std::string& job_dir, const std::string& final_dir,
+                      const v1::CheckpointManifest& manifest) {
+  const std::string& job_uid = manifest.job_uid();
+  const absl::StatusOr<std::optional<v1::CheckpointManifest>> owner = ReadOwner(fs, final_dir, job_uid);
+  if (absl::IsFailedPrecondition(owner.status())) return InTheWay(manifest, owner.status().message());
+  if (!owner.ok()) return owner.status();
+  if (!owner->has_value()) {
+    const absl::StatusOr<std::vector<std::string>> names = fs->List(final_dir);
+    if (absl::IsNotFound(names.status())) return absl::OkStatus();
+    if (!names.ok() || names->empty()) return names.status();
+    return InTheWay(manifest, absl::StrCat(final_dir, " is there and has no manifest that says whose it is"));
+  }
+  const uint64_t older = (*owner)->generation();
+  if (older >= manifest.generation()) return InTheWay(manifest, absl::StrCat(final_dir, " is being removed"));
+
+  // Back to the name that it had before it was published, at once and whole, and only then removed: another publisher
+  // may be at the same, and what is removed name by name where that one publishes would be its files.
+  const std::string aside = JoinPath(job_dir, SaveDirName(manifest.step(), older));
+  const absl::Status removed = RemoveOwnedFolder(fs, aside, job_uid);
+  if (absl::IsFailedPrecondition(removed)) {
+    MUSTER_RETURN_IF_ERROR(RemoveUnpublishedFolder(fs, aside, job_uid));
+  } else {
+    MUSTER_RETURN_IF_ERROR(removed);
+  }
+  MUSTER_RETURN_IF_ERROR(fs->Rename(final_dir, aside));
+  MUSTER_ASSIGN_OR_RETURN(const std::optional<v1::CheckpointManifest> moved, ReadOwner(fs, aside, job_uid));
+  if (moved.has_value() && moved->generation() != older) {
+    // Between the look and the rename the other one was done.
+    MUSTER_RETURN_IF_ERROR(fs->Rename(aside, final_dir));
+    return absl::AbortedError(absl::StrCat(final_dir, " has just been published by another process"));
+  }
+  return RemoveOwnedFolder(fs, aside, job_uid);
 }
 
 absl::Status PublishSave(FileSystem* fs, const std::string& save_dir, const std::string& final_dir,
@@ -54,11 +87,10 @@ absl::Status PublishSave(FileSystem* fs, const std::string& save_dir, const std:
     // A manifest must not be written over a hole.
     MUSTER_RETURN_IF_ERROR(OpenShard(fs, JoinPath(save_dir, shard.name()), shard).status());
   }
-  // Looked at again as late as can be: making room must not remove what another publisher has just put there.
-  MUSTER_ASSIGN_OR_RETURN(const bool published, IsPublished(fs, final_dir, manifest));
-  if (published) return absl::OkStatus();
-  MUSTER_RETURN_IF_ERROR(MakeRoom(fs, final_dir, manifest));
-  MUSTER_RETURN_IF_ERROR(WriteFileAtomically(fs, JoinPath(save_dir, kManifestName), json));
+  MUSTER_RETURN_IF_ERROR(MakeRoom(fs, ParentDir(save_dir), final_dir, manifest));
+  // Aside under a name of its own: two publishers that write one file would cut each other's bytes.
+  MUSTER_RETURN_IF_ERROR(WriteFileAtomically(fs, JoinPath(save_dir, kManifestName), json,
+                                             JoinPath(save_dir, ManifestAsideName(RandomId()))));
   return fs->Rename(save_dir, final_dir);
 }
 
@@ -77,13 +109,11 @@ absl::StatusOr<std::string> Publish(FileSystem* fs, const std::string& job_dir,
   const std::string final_dir = JoinPath(job_dir, StepDirName(manifest.step()));
   const std::string save_dir = JoinPath(job_dir, SaveDirName(manifest.step(), manifest.generation()));
   MUSTER_RETURN_IF_ERROR(ValidateManifest(manifest, absl::StrCat("manifest of ", final_dir)));
-  // A worker publishes at its start and on directives, from two threads; both may be told of the same step.
-  static std::mutex publishing;
-  std::lock_guard<std::mutex> lock(publishing);
   MUSTER_ASSIGN_OR_RETURN(const bool published, IsPublished(fs, final_dir, manifest));
   absl::Status status = published ? absl::OkStatus() : PublishSave(fs, save_dir, final_dir, manifest);
-  if (absl::IsNotFound(status)) {
-    // The rank 0 of an older generation, fenced but not dead yet on its node, may have been faster.
+  if (absl::IsNotFound(status) || absl::IsAlreadyExists(status) || absl::IsAborted(status)) {
+    // Another publisher was faster: a second thread of this worker, or the rank 0 of an older generation, fenced but
+    // not dead yet on its node.
     const absl::StatusOr<bool> by_another = IsPublished(fs, final_dir, manifest);
     if (by_another.ok() && *by_another) status = absl::OkStatus();
   }

@@ -1,112 +1,37 @@
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "worker/checkpoint/checkpoint.h"
 #include "worker/checkpoint/folder.h"
 #include "worker/checkpoint/layout.h"
-#include "worker/checkpoint/manifest.h"
-#include "worker/checkpoint/safetensors.h"
 
 namespace muster::worker {
 namespace {
 
-absl::Status RemoveIfThere(FileSystem* fs, const std::string& path) {
-  const absl::Status status = fs->Remove(path);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
-}
-
-// An empty folder goes; one in which somebody keeps files of his own stays.
-absl::Status RemoveFolderIfEmpty(FileSystem* fs, const std::string& dir) {
-  absl::StatusOr<std::vector<std::string>> names = fs->List(dir);
-  if (absl::IsNotFound(names.status())) return absl::OkStatus();
-  if (!names.ok()) return names.status();
-  return names->empty() ? RemoveIfThere(fs, dir) : absl::OkStatus();
-}
-
-// Of `file`, a manifest.json or removing.json; nothing if it is not there.
-absl::StatusOr<std::optional<v1::CheckpointManifest>> ReadOwner(FileSystem* fs, const std::string& file,
-                                                                const std::string& job_uid) {
-  absl::StatusOr<std::string> bytes = ReadFile(fs, file);
-  if (absl::IsNotFound(bytes.status())) return std::nullopt;
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<v1::CheckpointManifest> manifest = DecodeManifest(*bytes, file);
-  if (!manifest.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(ParentDir(file), " is left alone, because nothing says whose it is (", manifest.status().message(),
-                     "); remove it by hand if it is not needed"));
-  }
-  if (manifest->job_uid() != job_uid) {
-    return absl::FailedPreconditionError(absl::StrCat(ParentDir(file), " is left alone: it belongs to job ",
-                                                      manifest->job_id(), " with uid ", manifest->job_uid(),
-                                                      ", not to uid ", job_uid));
-  }
-  return *std::move(manifest);
-}
-
-absl::StatusOr<bool> IsOfAnotherJob(FileSystem* fs, const std::string& shard, const std::string& job_uid) {
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = fs->NewRandomAccessFile(shard);
-  if (absl::IsNotFound(file.status())) return false;
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<std::map<std::string, std::string>> metadata = ReadSafetensorsMetadata(**file, shard);
-  // Cut before its header was whole: it holds no data, and says nothing.
-  if (absl::IsDataLoss(metadata.status())) return false;
-  if (!metadata.ok()) return metadata.status();
-  const auto owner = metadata->find("job_uid");
-  return owner != metadata->end() && owner->second != job_uid;
-}
-
-absl::Status RemoveAbandonedSave(FileSystem* fs, const std::string& dir, const std::string& job_uid) {
-  absl::StatusOr<std::vector<std::string>> names = fs->List(dir);
-  if (absl::IsNotFound(names.status())) return absl::OkStatus();
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    if (name == kManifestName || name == kRemovingName) return absl::OkStatus();
-    if (job_uid.empty() || !IsShardName(name)) continue;
-    MUSTER_ASSIGN_OR_RETURN(const bool foreign, IsOfAnotherJob(fs, JoinPath(dir, name), job_uid));
-    if (foreign) return absl::OkStatus();
-  }
-  for (const std::string& name : *names) {
-    // The other name is what WriteFileAtomically leaves when it is cut short.
-    if (IsShardName(name) || name == absl::StrCat(kManifestName, ".tmp")) {
-      MUSTER_RETURN_IF_ERROR(RemoveIfThere(fs, JoinPath(dir, name)));
+absl::Status RemoveAbandonedSave(FileSystem* fs, const std::string& job_dir, const SaveDirParts& parts,
+                                 const std::string& job_uid) {
+  const std::string dir = JoinPath(job_dir, SaveDirName(parts.step, parts.generation));
+  MUSTER_ASSIGN_OR_RETURN(const bool committed, fs->Exists(JoinPath(dir, kManifestName)));
+  MUSTER_ASSIGN_OR_RETURN(const bool removing, fs->Exists(JoinPath(dir, kRemovingName)));
+  if (!committed && !removing) return RemoveUnpublishedFolder(fs, dir, job_uid);
+  absl::Status status;
+  if (!committed) {
+    status = RemoveOwnedFolder(fs, dir, job_uid);
+  } else {
+    // Waits for its publication, unless a newer generation's has taken its place.
+    const absl::StatusOr<v1::CheckpointManifest> published =
+        ReadManifest(fs, JoinPath(job_dir, StepDirName(parts.step)));
+    if (published.ok() && published->job_uid() == job_uid && published->generation() > parts.generation) {
+      status = RemoveOwnedFolder(fs, dir, job_uid);
     }
   }
-  return RemoveFolderIfEmpty(fs, dir);
+  // Another job's.
+  return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
 }
 
 }  // namespace
-
-absl::Status RemoveOwnedFolder(FileSystem* fs, const std::string& dir, const std::string& job_uid) {
-  const std::string manifest_file = JoinPath(dir, kManifestName);
-  const std::string removing_file = JoinPath(dir, kRemovingName);
-  MUSTER_ASSIGN_OR_RETURN(std::optional<v1::CheckpointManifest> manifest, ReadOwner(fs, manifest_file, job_uid));
-  if (manifest.has_value()) {
-    MUSTER_RETURN_IF_ERROR(fs->Rename(manifest_file, removing_file));
-  } else {
-    MUSTER_ASSIGN_OR_RETURN(manifest, ReadOwner(fs, removing_file, job_uid));
-  }
-  if (!manifest.has_value()) {
-    MUSTER_RETURN_IF_ERROR(RemoveFolderIfEmpty(fs, dir));
-    MUSTER_ASSIGN_OR_RETURN(const bool still_there, fs->Exists(dir));
-    if (!still_there) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        dir, " is left alone: it has no manifest, so nothing says whose it is; remove it by hand if it is not needed"));
-  }
-  // From here on the folder is no checkpoint, also after a crash; only then may its files go.
-  MUSTER_RETURN_IF_ERROR(fs->SyncDir(dir));
-  for (const v1::ShardFile& file : manifest->files()) {
-    MUSTER_RETURN_IF_ERROR(RemoveIfThere(fs, JoinPath(dir, file.name())));
-  }
-  // Or a crash could bring the files back without the record of whose they are.
-  MUSTER_RETURN_IF_ERROR(fs->SyncDir(dir));
-  MUSTER_RETURN_IF_ERROR(RemoveIfThere(fs, removing_file));
-  return RemoveFolderIfEmpty(fs, dir);
-}
 
 absl::Status RemoveCheckpoint(FileSystem* fs, const std::string& job_dir, int64_t step, const std::string& job_uid) {
   absl::StatusOr<std::vector<std::string>> names = fs->List(job_dir);
@@ -118,7 +43,7 @@ absl::Status RemoveCheckpoint(FileSystem* fs, const std::string& job_dir, int64_
       MUSTER_RETURN_IF_ERROR(RemoveOwnedFolder(fs, dir, job_uid));
       continue;
     }
-    // Committed, but its publishing was cut short between manifest and rename.
+    // Committed, but its publishing was cut short between manifest and rename; or replaced and not yet gone.
     const std::optional<SaveDirParts> parts = ParseSaveDirName(name);
     if (!parts.has_value() || parts->step != step) continue;
     MUSTER_ASSIGN_OR_RETURN(const bool committed, fs->Exists(JoinPath(dir, kManifestName)));
@@ -137,7 +62,7 @@ absl::Status RemoveAbandonedSaves(FileSystem* fs, const std::string& job_dir, ui
   for (const std::string& name : *names) {
     const std::optional<SaveDirParts> parts = ParseSaveDirName(name);
     if (!parts.has_value() || parts->generation >= generation) continue;
-    MUSTER_RETURN_IF_ERROR(RemoveAbandonedSave(fs, JoinPath(job_dir, name), job_uid));
+    MUSTER_RETURN_IF_ERROR(RemoveAbandonedSave(fs, job_dir, *parts, job_uid));
     changed = true;
   }
   return changed ? fs->SyncDir(job_dir) : absl::OkStatus();
