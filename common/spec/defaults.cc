@@ -8,9 +8,9 @@ namespace muster {
 namespace {
 
 // For a proto3 `optional` field: writes the default where the field is not set.
-#define MUSTER_DEFAULT(message, field, value)                          \
-  do {                                                                 \
-    if (!(message)->has_##field()) (message)->set_##field(value);      \
+#define MUSTER_DEFAULT(message, field, value)                     \
+  do {                                                            \
+    if (!(message)->has_##field()) (message)->set_##field(value); \
   } while (false)
 
 void ApplyTrainDefaults(v1::TrainSpec* train) {

@@ -21,7 +21,10 @@ v1::JobSpec SmallTrain() {
   return Parse(R"pb(
     name: "gpt"
     nodes { min: 2 max: 4 }
-    train { data { train: "/data/train.bin" } steps: 500 }
+    train {
+      data { train: "/data/train.bin" }
+      steps: 500
+    }
     checkpoint { dir: "/ckpt" }
   )pb");
 }
@@ -111,15 +114,15 @@ TEST(Validate, BadTrainJobNamesFieldFaultAndRemedy) {
   ExpectMessages(
       SmallTrain(),
       {
-          {R"(name: "GPT")", "name: \"GPT\"; use lower-case letters, digits and -, with a letter or digit at both ends"},
+          {R"(name: "GPT")",
+           "name: \"GPT\"; use lower-case letters, digits and -, with a letter or digit at both ends"},
           {R"(name: "a-")", "name: \"a-\"; use lower-case letters, digits and -, with a letter or digit at both ends"},
           {R"(name: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")", "name: 41 characters long; use at most 40"},
           {"nodes { min: 0 }", "nodes.min: 0; a job needs at least 1 node, and at most 100000"},
           {"nodes { min: 5 max: 2 }", "nodes.max: 2 is below nodes.min 5; raise max or lower min"},
           {"slots_per_node: 0", "slots_per_node: 0; a node needs at least 1"},
           {"slots_per_node: 2000", "slots_per_node: 2000; use at most 1024 a node"},
-          {"device: GPU",
-           "device: gpu: the native trainer runs on cpu in this release; use a command, or device: cpu"},
+          {"device: GPU", "device: gpu: the native trainer runs on cpu in this release; use a command, or device: cpu"},
           {R"(command: "true")", "train: given together with command; a job runs one of them, so remove the other"},
           {"train { model { layers: 0 } }", "train.model.layers: 0; use 1 to 10000"},
           {"train { model { heads: -1 } }", "train.model.heads: -1; use 1 to 1048576"},
@@ -129,15 +132,19 @@ TEST(Validate, BadTrainJobNamesFieldFaultAndRemedy) {
           {"train { model { vocab: 0 } }", "train.model.vocab: 0; use 1 to 1073741824"},
           {"train { model { context: 0 } }", "train.model.context: 0; use 1 to 16777216"},
           {R"(train { data { train: "data/a.bin" } })",
-           "train.data.train: \"data/a.bin\" is not an absolute path; workers start in folders of their own, so begin it "
+           "train.data.train: \"data/a.bin\" is not an absolute path; workers start in folders of their own, so begin "
+           "it "
            "with /"},
           {R"(train { data { val: "v.bin" } })",
-           "train.data.val: \"v.bin\" is not an absolute path; workers start in folders of their own, so begin it with /"},
+           "train.data.val: \"v.bin\" is not an absolute path; workers start in folders of their own, so begin it with "
+           "/"},
           {"train { data { format: RAW_U16 } model { vocab: 100000 } }",
-           "train.data.format: raw_u16 holds tokens below 65536, model.vocab is 100000; lower vocab, or use files with a "
+           "train.data.format: raw_u16 holds tokens below 65536, model.vocab is 100000; lower vocab, or use files with "
+           "a "
            "header and format auto"},
           {"train { batch { global: 0 } }", "train.batch.global: 0; a step needs at least 1 sequence"},
-          {"train { batch { micro: 0 } }", "train.batch.micro: 0; a forward and backward pass needs at least 1 sequence"},
+          {"train { batch { micro: 0 } }",
+           "train.batch.micro: 0; a forward and backward pass needs at least 1 sequence"},
           {"train { batch { global: 30 } }", "train.batch.global: 30 is not a multiple of batch.micro 8; use 24 or 32"},
           {"train { batch { global: 4 } }",
            "train.batch.global: 4 is not a multiple of batch.micro 8; use 8, or lower micro"},
@@ -153,15 +160,13 @@ TEST(Validate, BadTrainJobNamesFieldFaultAndRemedy) {
           {"train { schedule { lr: inf min_lr: 0 } }", "train.schedule.lr: inf; use more than 0"},
           {"train { schedule { min_lr: 0.1 } }",
            "train.schedule.min_lr: 0.1 is above schedule.lr 0.001; lower min_lr or raise lr"},
-          {"train { schedule { warmup_steps: -1 } }",
-           "train.schedule.warmup_steps: -1; use 0 (no warm-up) or more"},
+          {"train { schedule { warmup_steps: -1 } }", "train.schedule.warmup_steps: -1; use 0 (no warm-up) or more"},
           {"train { schedule { warmup_steps: 501 } }",
            "train.schedule.warmup_steps: 501 is above schedule.decay_steps 500; the warm-up must end before the decay "
            "does, so lower it"},
           {"train { schedule { decay_steps: 0 } }", "train.schedule.decay_steps: 0; use at least 1"},
           {"train { steps: 0 schedule { decay_steps: 1 } }", "train.steps: 0; train at least 1 step"},
-          {"train { steps: 9223372036854775807 }",
-           "train.steps: 9223372036854775807; use at most 288230376151711743"},
+          {"train { steps: 9223372036854775807 }", "train.steps: 9223372036854775807; use at most 288230376151711743"},
           {"train { eval { every: 10 } }",
            "train.eval.every: 10 without train.data.val; give validation data, or remove eval"},
           {"train { eval { every: -1 } }", "train.eval.every: -1; use 0 (never) or more"},
@@ -178,7 +183,8 @@ TEST(Validate, BadTrainJobNamesFieldFaultAndRemedy) {
            "with /"},
           {R"(working_dir: "/w")", "working_dir: given together with train; only a command has one, so remove it"},
           {R"(checkpoint { dir: "ckpt" })",
-           "checkpoint.dir: \"ckpt\" is not an absolute path; workers start in folders of their own, so begin it with /"},
+           "checkpoint.dir: \"ckpt\" is not an absolute path; workers start in folders of their own, so begin it with "
+           "/"},
           {"checkpoint { every: 0 }", "checkpoint.every: 0; a checkpoint is due every so many steps, at least 1"},
           {"checkpoint { keep: 0 }", "checkpoint.keep: 0; a restart needs one to start from, so keep at least 1"},
           {"restarts { user: -1 }", "restarts.user: -1; use 0 or more"},
@@ -216,8 +222,7 @@ TEST(Validate, MissingPartsAreNamed) {
       {
           {"", "name: missing; give the job a name, such as gpt-small"},
           {R"(name: "a")", "train: missing; give either train or command"},
-          {R"(name: "a" command: "")",
-           "command[0]: empty; begin with a program, found in PATH or by an absolute path"},
+          {R"(name: "a" command: "")", "command[0]: empty; begin with a program, found in PATH or by an absolute path"},
           {R"(name: "a" train {})",
            "train.data.train: missing; give a token file or a glob; `musterctl data pack` makes one"},
           {R"(name: "a" train { data { train: "/d" } })",

@@ -110,8 +110,7 @@ absl::Status ValidateEnv(const v1::JobSpec& spec) {
       ok = ok && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
     }
     if (!ok) {
-      return Wrong(path, "not a name of an environment variable",
-                   "use letters, digits and _, and begin with no digit");
+      return Wrong(path, "not a name of an environment variable", "use letters, digits and _, and begin with no digit");
     }
     if (value.find('\0') != std::string::npos) return Wrong(path, "has a NUL byte in it", "remove it");
   }

@@ -108,8 +108,7 @@ absl::Status ValidateSchedule(const v1::ScheduleSpec& s) {
         CheckRange("train.schedule.warmup_steps", s.warmup_steps(), 0, INT64_MAX, "use 0 (no warm-up) or more"));
   }
   if (s.has_decay_steps()) {
-    MUSTER_RETURN_IF_ERROR(
-        CheckRange("train.schedule.decay_steps", s.decay_steps(), 1, INT64_MAX, "use at least 1"));
+    MUSTER_RETURN_IF_ERROR(CheckRange("train.schedule.decay_steps", s.decay_steps(), 1, INT64_MAX, "use at least 1"));
     if (s.warmup_steps() > s.decay_steps()) {
       return Wrong("train.schedule.warmup_steps",
                    absl::StrFormat("%d is above schedule.decay_steps %d", s.warmup_steps(), s.decay_steps()),

@@ -73,7 +73,8 @@ absl::Status YamlReader::ReadMessage(const YAML::Node& node, const std::string& 
   }
   std::set<std::string> seen;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar()) return Error(entry.first.Mark(), path, "a field's name is not plain text; give a name");
+    if (!entry.first.IsScalar())
+      return Error(entry.first.Mark(), path, "a field's name is not plain text; give a name");
     const std::string& name = entry.first.Scalar();
     std::string field_path = Join(path, name);
     const FieldDescriptor* field = descriptor->FindFieldByName(name);
@@ -100,8 +101,7 @@ absl::Status YamlReader::ReadField(const YAML::Node& node, const std::string& pa
       std::string item_path = absl::StrCat(path, "[", i, "]");
       places_[item_path] = Place(node[i].Mark());
       if (IsNested(field)) {
-        MUSTER_RETURN_IF_ERROR(
-            ReadMessage(node[i], item_path, message->GetReflection()->AddMessage(message, field)));
+        MUSTER_RETURN_IF_ERROR(ReadMessage(node[i], item_path, message->GetReflection()->AddMessage(message, field)));
       } else {
         MUSTER_RETURN_IF_ERROR(ReadScalar(node[i], item_path, message, field));
       }
@@ -118,7 +118,8 @@ absl::Status YamlReader::ReadField(const YAML::Node& node, const std::string& pa
 absl::Status YamlReader::ReadMap(const YAML::Node& node, const std::string& path, Message* message,
                                  const FieldDescriptor* field) {
   if (!node.IsMap() && !node.IsNull()) {
-    return Error(node.Mark(), path, absl::StrCat("not a mapping; give one, such as ", field->name(), ": {NAME: value}"));
+    return Error(node.Mark(), path,
+                 absl::StrCat("not a mapping; give one, such as ", field->name(), ": {NAME: value}"));
   }
   message->GetReflection()->ClearField(message, field);
   std::set<std::string> seen;

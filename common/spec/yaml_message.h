@@ -21,7 +21,8 @@ class YamlReader {
  public:
   // `source` begins each message: "job.yaml" gives "job.yaml:<line>:<column>: <path>: ...", or, where the text is too
   // short to need them, no line and column.
-  explicit YamlReader(std::string source, bool with_lines = true) : source_(std::move(source)), with_lines_(with_lines) {}
+  explicit YamlReader(std::string source, bool with_lines = true)
+      : source_(std::move(source)), with_lines_(with_lines) {}
 
   // Merges: fields that the mapping does not name stay. `path` is the message's own, empty at the top.
   absl::Status ReadMessage(const YAML::Node& node, const std::string& path, google::protobuf::Message* message);

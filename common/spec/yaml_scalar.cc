@@ -21,7 +21,7 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 // Sets, or adds to a repeated field.
-#define MUSTER_PUT(Type, value)                                                   \
+#define MUSTER_PUT(Type, value)                                                      \
   (field->is_repeated() ? message->GetReflection()->Add##Type(message, field, value) \
                         : message->GetReflection()->Set##Type(message, field, value))
 
@@ -73,10 +73,10 @@ absl::Status YamlReader::ReadScalar(const YAML::Node& node, const std::string& p
   if (node.IsNull()) {
     // yaml-cpp's mark of nothing is that of what comes next; the key's is what a reader looks for.
     auto key = places_.find(path);
-    return absl::InvalidArgumentError(absl::StrCat(
-        key == places_.end() ? Place(node.Mark()) : key->second, ": ", path,
-        text_wanted ? ": has no value; give one, \"\" for empty text, or remove it"
-                    : ": has no value; give one, or remove the field"));
+    return absl::InvalidArgumentError(absl::StrCat(key == places_.end() ? Place(node.Mark()) : key->second, ": ", path,
+                                                   text_wanted
+                                                       ? ": has no value; give one, \"\" for empty text, or remove it"
+                                                       : ": has no value; give one, or remove the field"));
   }
   if (!node.IsScalar()) {
     return Error(node.Mark(), path,

@@ -62,9 +62,8 @@ absl::Status SetByPath(const std::vector<std::string>& path, const YAML::Node& v
 absl::StatusOr<ParsedJobSpec> ParseJobSpecYaml(absl::string_view text, const std::string& source) {
   YamlReader reader(source);
   if (text.size() > kMaxBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: %d bytes; a job spec has at most %d, is this the right file?", source, text.size(),
-                        kMaxBytes));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: %d bytes; a job spec has at most %d, is this the right file?", source, text.size(), kMaxBytes));
   }
   MUSTER_ASSIGN_OR_RETURN(std::vector<YAML::Node> documents, LoadYaml(text, reader));
   if (documents.empty() || documents[0].IsNull()) {

@@ -19,8 +19,8 @@ struct ParsedJobSpec {
 };
 
 // A job spec file (docs/job_spec.md). INVALID_ARGUMENT is one line, "<source>:<line>:<column>: <field path>: <what is
-// wrong>; <what to do>": no YAML, an unknown field (with the one that was meant), a wrong type, a number out of range, a
-// field given twice. `source` is the file's name for messages.
+// wrong>; <what to do>": no YAML, an unknown field (with the one that was meant), a wrong type, a number out of range,
+// a field given twice. `source` is the file's name for messages.
 absl::StatusOr<ParsedJobSpec> ParseJobSpecYaml(absl::string_view text, const std::string& source);
 
 // One field by its path: "train.batch.global=64", "nodes.min=2", "env.NAME=value", "command=[a, b]". The value is YAML.

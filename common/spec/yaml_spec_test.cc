@@ -108,8 +108,16 @@ TEST(JobSpecToYaml, ReadBackItIsTheSame) {
   v1::JobSpec train = ParseJobSpecYaml(kTrain, "job.yaml")->spec;
   ApplyDefaults(&train);
   v1::JobSpec command = FromText(R"pb(
-    name: "n" command: "sh" command: "-c" command: "echo \"a b\" # \\ 'c'\n" command: "" command: "-1" command: "\t\001"
-    env { key: "A" value: "true" } env { key: "B" value: "\303\251: x" } env { key: "y" value: "1e3" }
+    name: "n"
+    command: "sh"
+    command: "-c"
+    command: "echo \"a b\" # \\ 'c'\n"
+    command: ""
+    command: "-1"
+    command: "\t\001"
+    env { key: "A" value: "true" }
+    env { key: "B" value: "\303\251: x" }
+    env { key: "y" value: "1e3" }
     grace { seconds: 1 nanos: 500000000 }
   )pb");
   for (const v1::JobSpec& spec : {train, command}) {
@@ -132,8 +140,7 @@ TEST(ParseJobSpecYaml, UnknownFieldNamesTheOneMeant) {
 TEST(ParseJobSpecYaml, FieldGivenTwiceNamesBothPlaces) {
   EXPECT_EQ(ErrorOf("name: a\ngrace: 1s\nname: b\n"),
             "job.yaml:3:1: name: given twice, first at job.yaml:1:1; remove one");
-  EXPECT_EQ(ErrorOf("env:\n  A: 1\n  A: 2\n"),
-            "job.yaml:3:3: env.A: given twice, first at job.yaml:2:3; remove one");
+  EXPECT_EQ(ErrorOf("env:\n  A: 1\n  A: 2\n"), "job.yaml:3:3: env.A: given twice, first at job.yaml:2:3; remove one");
 }
 
 TEST(ParseJobSpecYaml, WrongTypeIsNamed) {
@@ -144,17 +151,14 @@ TEST(ParseJobSpecYaml, WrongTypeIsNamed) {
   EXPECT_EQ(ErrorOf("train:\n  schedule:\n    lr: fast\n"),
             "job.yaml:3:9: train.schedule.lr: \"fast\" is not a number; give one, such as 0.1 or 3e-4");
   EXPECT_EQ(ErrorOf("nodes: 3\n"), "job.yaml:1:8: nodes: not a mapping; give fields of it, such as min: ...");
-  EXPECT_EQ(ErrorOf("command: echo hi\n"),
-            "job.yaml:1:10: command: not a list; give one, such as command: [a, b]");
+  EXPECT_EQ(ErrorOf("command: echo hi\n"), "job.yaml:1:10: command: not a list; give one, such as command: [a, b]");
   EXPECT_EQ(ErrorOf("command: [[a]]\n"),
             "job.yaml:1:11: command[0]: a list, where a single value belongs; give one value");
   EXPECT_EQ(ErrorOf("name: {a: b}\n"), "job.yaml:1:7: name: a mapping, where a single value belongs; give one value");
   EXPECT_EQ(ErrorOf("env: [A]\n"), "job.yaml:1:6: env: not a mapping; give one, such as env: {NAME: value}");
   EXPECT_EQ(ErrorOf("- a\n"), "job.yaml:1:1: not a mapping; give fields of it, such as name: ...");
-  EXPECT_EQ(ErrorOf("slots_per_node:\n"),
-            "job.yaml:1:1: slots_per_node: has no value; give one, or remove the field");
-  EXPECT_EQ(ErrorOf("env:\n  A:\n"),
-            "job.yaml:2:3: env.A: has no value; give one, \"\" for empty text, or remove it");
+  EXPECT_EQ(ErrorOf("slots_per_node:\n"), "job.yaml:1:1: slots_per_node: has no value; give one, or remove the field");
+  EXPECT_EQ(ErrorOf("env:\n  A:\n"), "job.yaml:2:3: env.A: has no value; give one, \"\" for empty text, or remove it");
 }
 
 TEST(ParseJobSpecYaml, NumberOutOfRangeNamesTheRange) {
@@ -201,9 +205,19 @@ TEST(SetJobSpecField, PathsReachEveryDepth) {
     EXPECT_TRUE(SetJobSpecField(assignment, &spec).ok()) << SetJobSpecField(assignment, &spec);
   }
   EXPECT_TRUE(MessageDifferencer::Equals(spec, FromText(R"pb(
-    name: "b" nodes { min: 2 } device: GPU train { model { layers: 8 heads: 2 } data { train: "/d" } }
-    command: "echo" command: "hi" env { key: "A" value: "x=y" } grace { seconds: 3 }
-  )pb"))) << spec.DebugString();
+                                           name: "b"
+                                           nodes { min: 2 }
+                                           device: GPU
+                                           train {
+                                             model { layers: 8 heads: 2 }
+                                             data { train: "/d" }
+                                           }
+                                           command: "echo"
+                                           command: "hi"
+                                           env { key: "A" value: "x=y" }
+                                           grace { seconds: 3 }
+                                         )pb")))
+      << spec.DebugString();
 }
 
 TEST(SetJobSpecField, BadAssignmentIsNamed) {

@@ -38,7 +38,8 @@ class CtlClient {
   virtual absl::Status StreamLogs(const v1::StreamLogsRequest& request,
                                   const std::function<bool(const v1::LogLines&)>& on_lines) = 0;
 
-  // Called, during a call, when the coordinator went away and is being tried again; says why. A stream begins anew then.
+  // Called, during a call, when the coordinator went away and is being tried again; says why. A stream begins anew
+  // then.
   virtual void OnTrouble(std::function<void(const std::string& reason)> on_trouble) = 0;
 };
 

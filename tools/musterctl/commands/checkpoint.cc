@@ -75,8 +75,7 @@ absl::StatusOr<ExitCode> RunCheckpointLs(Session& session, const CheckpointLsOpt
     MUSTER_ASSIGN_OR_RETURN(reply, client->ListCheckpoints(options.target));
   }
   std::vector<v1::StoredCheckpoint> checkpoints(reply.checkpoints().begin(), reply.checkpoints().end());
-  *session.out << (session.json ? ToJson(reply)
-                                : RenderCheckpoints(session.style, checkpoints, session.clock->Now()));
+  *session.out << (session.json ? ToJson(reply) : RenderCheckpoints(session.style, checkpoints, session.clock->Now()));
   return ExitCode::kOk;
 }
 

@@ -54,8 +54,7 @@ absl::StatusOr<ExitCode> RunDataPack(Session& session, const DataPackOptions& op
 }
 
 absl::StatusOr<ExitCode> RunDataStat(Session& session, const DataStatOptions& options) {
-  MUSTER_ASSIGN_OR_RETURN(worker::TokenStats stats,
-                          worker::StatTokens(session.files, options.pattern, options.format));
+  MUSTER_ASSIGN_OR_RETURN(worker::TokenStats stats, worker::StatTokens(session.files, options.pattern, options.format));
   if (session.json) {
     nlohmann::ordered_json files = nlohmann::ordered_json::array();
     for (const worker::TokenFileStats& file : stats.files) {

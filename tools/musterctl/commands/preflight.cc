@@ -29,8 +29,8 @@ absl::Status CheckTokens(const worker::TokenDataset& data, int context) {
 absl::Status CheckFiles(absl::string_view field, const std::string& pattern, const v1::TrainSpec& train,
                         std::vector<std::string>* warnings) {
   if (pattern.empty()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<worker::TokenDataset>> data = worker::TokenDataset::Open(
-      pattern, train.data().format(), train.model().context(), train.model().vocab());
+  absl::StatusOr<std::unique_ptr<worker::TokenDataset>> data =
+      worker::TokenDataset::Open(pattern, train.data().format(), train.model().context(), train.model().vocab());
   absl::Status status = data.ok() ? CheckTokens(**data, train.model().context()) : data.status();
   if (status.ok()) return status;
   if (absl::IsNotFound(status) || absl::IsPermissionDenied(status)) {

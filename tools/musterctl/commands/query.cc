@@ -14,7 +14,13 @@ absl::StatusOr<ExitCode> RunList(Session& session, const ListOptions& options) {
   MUSTER_ASSIGN_OR_RETURN(CtlClient * client, session.connect());
   MUSTER_ASSIGN_OR_RETURN(v1::ListJobsReply reply, client->ListJobs(options.unfinished_only));
   std::vector<v1::JobView> jobs(reply.jobs().begin(), reply.jobs().end());
-  *session.out << (session.json ? ToJson(reply) : RenderJobs(session.style, jobs, session.clock->Now()));
+  if (session.json) {
+    *session.out << ToJson(reply);
+  } else if (jobs.empty() && options.unfinished_only) {
+    *session.out << "No unfinished jobs. `musterctl list` shows those that have ended, too.\n";
+  } else {
+    *session.out << RenderJobs(session.style, jobs, session.clock->Now());
+  }
   return ExitCode::kOk;
 }
 
@@ -37,7 +43,7 @@ absl::StatusOr<ExitCode> RunCancel(Session& session, const CancelOptions& option
   if (session.json) {
     *session.out << ToJson(job);
   } else {
-    *session.out << job.job_id() << " " << WordOf(job.state()) << ": " << job.reason() << "\n";
+    *session.out << job.job_id() << " " << StateAndReason(session.style, job) << "\n";
   }
   return ExitCode::kOk;
 }

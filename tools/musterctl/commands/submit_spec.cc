@@ -54,9 +54,8 @@ absl::StatusOr<v1::JobSpec> BuildSpec(FileSystem* files, const SpecOptions& opti
     if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
     MUSTER_ASSIGN_OR_RETURN(parsed, ParseJobSpecYaml(*text, options.file));
     if (!options.command.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("-- ", options.command[0], ": ", options.file,
-                       " says already what to run; remove the command or the file"));
+      return absl::InvalidArgumentError(absl::StrCat("-- ", options.command[0], ": ", options.file,
+                                                     " says already what to run; remove the command or the file"));
     }
   } else if (options.command.empty() && options.set.empty()) {
     return absl::InvalidArgumentError(

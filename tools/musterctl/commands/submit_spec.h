@@ -31,8 +31,8 @@ struct SpecOptions {
   std::vector<std::string> command;
 };
 
-// The whole spec, with defaults and valid: the file's, then what the flags change. INVALID_ARGUMENT: one line that names
-// the field or flag, and the place in the file; also for a file that cannot be read.
+// The whole spec, with defaults and valid: the file's, then what the flags change. INVALID_ARGUMENT: one line that
+// names the field or flag, and the place in the file; also for a file that cannot be read.
 absl::StatusOr<v1::JobSpec> BuildSpec(FileSystem* files, const SpecOptions& options);
 
 }  // namespace muster::ctl

@@ -25,8 +25,9 @@ class LiveScreen {
     style.width = columns;
     std::vector<std::string> lines = RenderWatch(style, model, session_.clock->Now(), rows - (trouble.empty() ? 1 : 2));
     if (!trouble.empty()) {
-      lines.push_back(Truncate(
-          style, Paint(style, Color::kYellow, absl::StrCat("coordinator away (", trouble, "), trying again")), columns));
+      lines.push_back(
+          Truncate(style, Paint(style, Color::kYellow, absl::StrCat("coordinator away (", trouble, "), trying again")),
+                   columns));
     }
     std::string frame;
     if (drawn_ > 0) absl::StrAppend(&frame, "\033[", drawn_, "A");
@@ -78,8 +79,7 @@ class PlainLines {
 
 absl::Status TimeIsOver(const WatchModel& model, const std::string& asked, absl::Duration timeout) {
   const v1::JobView& job = model.job();
-  std::string state = job.job_id().empty() ? "not heard of" : WordOf(job.state());
-  if (!job.reason().empty()) absl::StrAppend(&state, ": ", OneLine(job.reason()));
+  std::string state = job.job_id().empty() ? "not heard of" : StateAndReason(Style(), job);
   return absl::DeadlineExceededError(absl::StrCat(job.job_id().empty() ? asked : job.job_id(), " is not done after ",
                                                   absl::FormatDuration(timeout), "; it is ", state));
 }
@@ -145,7 +145,7 @@ absl::StatusOr<ExitCode> RunWait(Session& session, const WaitOptions& options) {
   if (session.json) {
     *session.out << ToJson(job);
   } else {
-    *session.out << job.job_id() << " " << WordOf(job.state()) << ": " << OneLine(job.reason()) << "\n";
+    *session.out << job.job_id() << " " << StateAndReason(session.style, job) << "\n";
   }
   return ExitCodeOf(job.state());
 }

@@ -28,8 +28,7 @@ struct FlagsBuilder {
   }
 
   template <typename Options>
-  void Run(CLI::App* sub, std::shared_ptr<Options> options,
-           absl::StatusOr<ExitCode> (*run)(Session&, const Options&)) {
+  void Run(CLI::App* sub, std::shared_ptr<Options> options, absl::StatusOr<ExitCode> (*run)(Session&, const Options&)) {
     Invocation* target = &invocation;
     sub->callback([=] { target->run = [=](Session& session) { return run(session, *options); }; });
   }

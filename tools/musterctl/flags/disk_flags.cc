@@ -33,10 +33,11 @@ void AddData(FlagsBuilder& b) {
   group->require_subcommand(1);
 
   auto pack = std::make_shared<DataPackOptions>();
-  CLI::App* sub = b.Add(group, "pack", "Pack text into token files; each byte is a token",
-                        "  musterctl data pack corpus/ -o /shared/corpus --val-fraction 0.05\n"
-                        "makes /shared/corpus-train.bin and /shared/corpus-val.bin. An output that ends in .bin, and no\n"
-                        "--val-fraction, makes just that file.");
+  CLI::App* sub =
+      b.Add(group, "pack", "Pack text into token files; each byte is a token",
+            "  musterctl data pack corpus/ -o /shared/corpus --val-fraction 0.05\n"
+            "makes /shared/corpus-train.bin and /shared/corpus-val.bin. An output that ends in .bin, and no\n"
+            "--val-fraction, makes just that file.");
   sub->add_option("inputs", pack->inputs, "Text files, globs and folders")->required()->type_name("INPUT");
   sub->add_option("-o,--output", pack->output, "Where to; the files' names begin with it")
       ->required()
@@ -64,17 +65,16 @@ struct VersionOptions {};
 void AddDiskCommands(FlagsBuilder& b) {
   AddCheckpoint(b);
   AddData(b);
-  b.Run<VersionOptions>(b.Add(&b.app, "version", "Print musterctl's version and protocol", ""),
-                        std::make_shared<VersionOptions>(),
-                        [](Session& session, const VersionOptions&) -> absl::StatusOr<ExitCode> {
-                          if (session.json) {
-                            *session.out << "{\"version\": \"" << kVersion << "\", \"protocol\": " << kProtocolVersion
-                                         << "}\n";
-                          } else {
-                            *session.out << "musterctl " << kVersion << " (protocol " << kProtocolVersion << ")\n";
-                          }
-                          return ExitCode::kOk;
-                        });
+  b.Run<VersionOptions>(
+      b.Add(&b.app, "version", "Print musterctl's version and protocol", ""), std::make_shared<VersionOptions>(),
+      [](Session& session, const VersionOptions&) -> absl::StatusOr<ExitCode> {
+        if (session.json) {
+          *session.out << "{\"version\": \"" << kVersion << "\", \"protocol\": " << kProtocolVersion << "}\n";
+        } else {
+          *session.out << "musterctl " << kVersion << " (protocol " << kProtocolVersion << ")\n";
+        }
+        return ExitCode::kOk;
+      });
 }
 
 }  // namespace muster::ctl

@@ -80,10 +80,14 @@ absl::Status WrongUse(CLI::App* app, const CLI::ParseError& error) {
   if ((error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !extra.empty()) || no_command) {
     std::string word = extra.front();
     std::string near = Meant(at, word);
-    what = absl::StrCat("unknown ", absl::StartsWith(word, "-") ? "flag " : at == app ? "command " : "argument ", word,
-                        near.empty() ? "" : absl::StrCat("; did you mean ", near, "?"));
+    what = absl::StrCat("unknown ",
+                        absl::StartsWith(word, "-") ? "flag "
+                        : at == app                 ? "command "
+                                                    : "argument ",
+                        word, near.empty() ? "" : absl::StrCat("; did you mean ", near, "?"));
   }
-  return absl::InvalidArgumentError(absl::StrCat(what, absl::EndsWith(what, "?") ? " See " : "; see ", NameOf(at), " --help"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, absl::EndsWith(what, "?") ? " See " : "; see ", NameOf(at), " --help"));
 }
 
 }  // namespace

@@ -123,9 +123,10 @@ TEST_F(FlagsTest, EnvironmentNamesTheCoordinatorAndTheFlagWins) {
 }
 
 TEST_F(FlagsTest, SubmitFromFlagsSendsTheWholeSpec) {
-  EXPECT_EQ(Run({"submit", "--name", "hello", "--nodes", "2:8", "--slots", "4", "--device", "gpu", "--env", "A=b=c",
-                 "--env", "D=", "--set", "grace=3s", "--", "python3", "train.py", "--epochs", "9", "--"}),
-            0)
+  EXPECT_EQ(
+      Run({"submit", "--name", "hello", "--nodes",  "2:8", "--slots", "4",        "--device", "gpu", "--env", "A=b=c",
+           "--env",  "D=",     "--set", "grace=3s", "--",  "python3", "train.py", "--epochs", "9",   "--"}),
+      0)
       << err_.str();
   EXPECT_EQ(out_.str(), "submitted hello-1\n");
   ASSERT_EQ(client_.submitted.size(), 1u);
@@ -168,7 +169,8 @@ TEST_F(FlagsTest, BadSubmitSendsNothing) {
            {{"submit", path}, path + ":4:3: nodes.max: 2 is below nodes.min 4; raise max or lower min"},
            {{"submit", path, "--", "y"}, "-- y: " + path + " says already what to run; remove the command or the file"},
            {{"submit"},
-            "submit: nothing to run; give a FILE.yaml, or a command after --, such as: musterctl submit --name hello -- "
+            "submit: nothing to run; give a FILE.yaml, or a command after --, such as: musterctl submit --name hello "
+            "-- "
             "echo hi"},
            {{"submit", "--nodes", "2:x", "--", "y"},
             "--nodes 2:x: not a number of nodes; give one such as 4, or a range such as 2:8"},

@@ -16,9 +16,10 @@ void AddQueryCommands(FlagsBuilder& b) {
   b.Run(sub, list, &RunList);
 
   auto describe = std::make_shared<DescribeOptions>();
-  sub = b.Add(&b.app, "describe", "Tell all about a job: state and reason, ranks, generations and their causes, failure",
-              "  musterctl describe gpt-small\n"
-              "  musterctl describe gpt-small --json | jq .generations");
+  sub =
+      b.Add(&b.app, "describe", "Tell all about a job: state and reason, ranks, generations and their causes, failure",
+            "  musterctl describe gpt-small\n"
+            "  musterctl describe gpt-small --json | jq .generations");
   sub->add_option("job", describe->job, "Job id or name")->required()->type_name("JOB");
   sub->add_option("--events", describe->events, "Show so many of the newest events; 0: all")
       ->type_name("N")

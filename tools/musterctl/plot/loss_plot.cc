@@ -73,9 +73,9 @@ class LossPlot {
       svg_.Line(x, kTop, x, kHeight - kBottom, {.color = color, .dashes = "5,4"});
       double y = kTop + 14 + 16 * (row++ % 4);
       bool left_half = x < (kLeft + kWidth - kRight) * 0.7;
-      svg_.Text(left_half ? x + 5 : x - 5, y, change.words,
-                {.size = 11, .color = color,
-                 .anchor = left_half ? SvgWriter::Anchor::kStart : SvgWriter::Anchor::kEnd});
+      svg_.Text(
+          left_half ? x + 5 : x - 5, y, change.words,
+          {.size = 11, .color = color, .anchor = left_half ? SvgWriter::Anchor::kStart : SvgWriter::Anchor::kEnd});
     }
   }
 

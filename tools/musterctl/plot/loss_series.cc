@@ -38,10 +38,10 @@ LossSeries MakeLossSeries(const v1::JobDetail& detail, const std::vector<v1::Sto
   }
   for (const v1::StoredGeneration& g : detail.generations()) {
     if (g.cause() == v1::CAUSE_FIRST_START) continue;
-    series.changes.push_back({g.generation(), static_cast<double>(g.restore_step()),
-                              absl::StrCat("generation ", g.generation(), ": ", WordOf(g.cause()), ", ",
-                                           Count(g.world_size(), "rank")),
-                              g.cause() != v1::CAUSE_GROWTH});
+    series.changes.push_back(
+        {g.generation(), static_cast<double>(g.restore_step()),
+         absl::StrCat("generation ", g.generation(), ": ", WordOf(g.cause()), ", ", Count(g.world_size(), "rank")),
+         g.cause() != v1::CAUSE_GROWTH});
   }
   return series;
 }

@@ -53,12 +53,14 @@ void ExpectWellFormed(const std::string& xml) {
 
 LossSeries SomeSeries() {
   v1::JobDetail detail;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"pb(
-    job { job_id: "gpt-7" }
-    generations { generation: 1 cause: CAUSE_FIRST_START world_size: 3 }
-    generations { generation: 2 cause: CAUSE_NODE_LOST world_size: 2 restore_step: 40 }
-    generations { generation: 3 cause: CAUSE_GROWTH world_size: 3 restore_step: 80 }
-  )pb", &detail));
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(
+        job { job_id: "gpt-7" }
+        generations { generation: 1 cause: CAUSE_FIRST_START world_size: 3 }
+        generations { generation: 2 cause: CAUSE_NODE_LOST world_size: 2 restore_step: 40 }
+        generations { generation: 3 cause: CAUSE_GROWTH world_size: 3 restore_step: 80 }
+      )pb",
+      &detail));
   std::vector<v1::StoredStep> steps(100);
   for (int i = 0; i < 100; ++i) {
     steps[i].mutable_metrics()->set_step(i + 1);
@@ -71,14 +73,21 @@ LossSeries SomeSeries() {
 v1::StoredGeneration SomeGeneration() {
   v1::StoredGeneration g;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"pb(
-    generation: 2 cause: CAUSE_NODE_LOST world_size: 2 restore_step: 40 steps_redone: 7
-    reason: "node n2 lost <&> shrink"
-    timeline {
-      detected { seconds: 100 nanos: 0 } decided { seconds: 100 nanos: 4000000 }
-      ranks_given { seconds: 100 nanos: 30000000 } workers_up { seconds: 100 nanos: 700000000 }
-      first_step { seconds: 101 nanos: 0 }
-    }
-  )pb", &g));
+                                                              generation: 2
+                                                              cause: CAUSE_NODE_LOST
+                                                              world_size: 2
+                                                              restore_step: 40
+                                                              steps_redone: 7
+                                                              reason: "node n2 lost <&> shrink"
+                                                              timeline {
+                                                                detected { seconds: 100 nanos: 0 }
+                                                                decided { seconds: 100 nanos: 4000000 }
+                                                                ranks_given { seconds: 100 nanos: 30000000 }
+                                                                workers_up { seconds: 100 nanos: 700000000 }
+                                                                first_step { seconds: 101 nanos: 0 }
+                                                              }
+                                                            )pb",
+                                                            &g));
   return g;
 }
 
@@ -176,10 +185,10 @@ TEST(TimelineText, BarsLieBehindEachOther) {
   EXPECT_EQ(TimelineText({.unicode = false}, SomeGeneration()),
             "generation 2, node lost: 2 ranks, from step 40, 7 steps redone\n"
             "node n2 lost <&> shrink\n"
-            "  decide, store  #                                            4 ms, at 4\n"
-            "  prepare agents #                                           26 ms, at 30\n"
-            "  start, join     ###########################               670 ms, at 700\n"
-            "  restore, step                              ############   300 ms, at 1000\n");
+            "  decide, store  #                                              4 ms, at 4\n"
+            "  prepare agents #                                             26 ms, at 30\n"
+            "  start, join     ###########################                 670 ms, at 700\n"
+            "  restore, step                              ############     300 ms, at 1000\n");
 }
 
 TEST(LossText, EachLineFits) {

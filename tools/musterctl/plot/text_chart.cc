@@ -141,8 +141,8 @@ std::string LossText(const Style& style, const LossSeries& series, int height) {
   legend(Color::kCyan, "**", "training", series.train);
   legend(Color::kYellow, "oo", "validation", series.val);
   for (const LossSeries::Change& change : series.changes) {
-    absl::StrAppend(&out, "  ", Paint(style, change.failure ? Color::kRed : Color::kGreen, style.unicode ? "┊" : ":"), "  ",
-                    change.words, absl::StrFormat(", after step %.0f\n", change.after_step));
+    absl::StrAppend(&out, "  ", Paint(style, change.failure ? Color::kRed : Color::kGreen, style.unicode ? "┊" : ":"),
+                    "  ", change.words, absl::StrFormat(", after step %.0f\n", change.after_step));
   }
   return out;
 }

@@ -68,7 +68,8 @@ std::string TimelineSvg(const std::string& job_id, const v1::StoredGeneration& g
   if (reason.size() > 2) reason.resize(2);
   double height = kTop + kRow * static_cast<double>(std::max<size_t>(1, phases.size())) + 50;
   SvgWriter svg(kWidth, height, absl::StrCat(job_id, ", ", Headline(g)));
-  svg.Text(20, 28, absl::StrCat(job_id, ", generation ", g.generation()), {.size = 17, .color = "#111111", .bold = true});
+  svg.Text(20, 28, absl::StrCat(job_id, ", generation ", g.generation()),
+           {.size = 17, .color = "#111111", .bold = true});
   svg.Text(20, 50, Headline(g), {.size = 12});
   for (size_t i = 0; i < reason.size(); ++i) {
     svg.Text(20, 70 + 16 * static_cast<double>(i), reason[i], {.size = 12, .color = "#666666"});

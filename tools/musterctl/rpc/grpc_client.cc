@@ -54,10 +54,9 @@ class GrpcClient : public CtlClient {
     }
     MUSTER_RETURN_IF_ERROR(status);
     if (view.protocol() != kProtocolVersion) {
-      return MarkVersionMismatch(absl::FailedPreconditionError(
-          absl::StrCat("musterctl ", kVersion, " speaks protocol ", kProtocolVersion, ", the coordinator at ",
-                       options_.address, " is ", view.version(), " with protocol ", view.protocol(),
-                       "; use the musterctl of its release")));
+      return MarkVersionMismatch(absl::FailedPreconditionError(absl::StrCat(
+          "musterctl ", kVersion, " speaks protocol ", kProtocolVersion, ", the coordinator at ", options_.address,
+          " is ", view.version(), " with protocol ", view.protocol(), "; use the musterctl of its release")));
     }
     return view;
   }
@@ -163,8 +162,9 @@ class GrpcClient : public CtlClient {
   }
 
   template <typename Reply, typename Request>
-  absl::StatusOr<Reply> Unary(const Request& request, grpc::Status (v1::CtlService::Stub::*method)(
-                                                          grpc::ClientContext*, const Request&, Reply*)) {
+  absl::StatusOr<Reply> Unary(const Request& request,
+                              grpc::Status (v1::CtlService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                           Reply*)) {
     Reply reply;
     MUSTER_RETURN_IF_ERROR(Call(request, &reply, method));
     return reply;

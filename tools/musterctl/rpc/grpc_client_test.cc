@@ -24,8 +24,7 @@ using ::testing::HasSubstr;
 // A coordinator that does what a test tells it.
 class FakeCtl : public v1::CtlService::Service {
  public:
-  grpc::Status GetCluster(grpc::ServerContext*, const v1::GetClusterRequest* request,
-                          v1::ClusterView* view) override {
+  grpc::Status GetCluster(grpc::ServerContext*, const v1::GetClusterRequest* request, v1::ClusterView* view) override {
     EXPECT_EQ(request->protocol(), kProtocolVersion);
     if (!cluster_status.ok()) return cluster_status;
     view->set_protocol(protocol);
@@ -132,9 +131,10 @@ TEST_F(GrpcClientTest, RefusedSubmitIsNotRepeated) {
 
 TEST_F(GrpcClientTest, NobodyThereIsUnreachable) {
   absl::Status status = NewClient(1, absl::Milliseconds(300))->ListJobs(false).status();
-  EXPECT_EQ(std::string(status.message()),
-            "cannot reach the coordinator at 127.0.0.1:1: connection refused; check that muster-coordinator runs there, or "
-            "name another with --coordinator HOST:PORT");
+  EXPECT_EQ(
+      std::string(status.message()),
+      "cannot reach the coordinator at 127.0.0.1:1: connection refused; check that muster-coordinator runs there, or "
+      "name another with --coordinator HOST:PORT");
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kUnreachable);
 }
 
@@ -189,8 +189,7 @@ TEST_F(GrpcClientTest, WatchEndsWhenTheCallerHasEnough) {
   Start();
   fake_.hang = true;
   int seen = 0;
-  EXPECT_TRUE(
-      client_->WatchJob("x", absl::InfiniteFuture(), [&](const v1::JobSnapshot&) { return ++seen < 3; }).ok());
+  EXPECT_TRUE(client_->WatchJob("x", absl::InfiniteFuture(), [&](const v1::JobSnapshot&) { return ++seen < 3; }).ok());
   EXPECT_EQ(seen, 3);
 }
 

@@ -25,8 +25,7 @@ class DetailWriter {
   void Head(const v1::JobDetail& detail) {
     const v1::JobView& job = detail.job();
     Line("Job", Paint(style_, Color::kBold, job.job_id()));
-    std::string state = Paint(style_, ColorOf(job.state()), WordOf(job.state()));
-    Line("State", job.reason().empty() ? state : absl::StrCat(state, ": ", OneLine(job.reason())));
+    Line("State", StateAndReason(style_, job));
     if (job.total_steps() > 0) Line("Progress", Progress(detail));
     if (detail.spec().command_size() > 0) Line("Command", OneLine(absl::StrJoin(detail.spec().command(), " ")));
     Line("Asks for", Asks(detail.spec()));
@@ -98,8 +97,8 @@ class DetailWriter {
     Title(detail.has_failure() ? "Failure" : "Last failure");
     Text(Paint(style_, Color::kRed, OneLine(failure->message())));
     if (failure->node_id().empty()) return;
-    std::string who = absl::StrFormat("rank %d on %s in generation %d", failure->rank(), failure->node_id(),
-                                      failure->generation());
+    std::string who =
+        absl::StrFormat("rank %d on %s in generation %d", failure->rank(), failure->node_id(), failure->generation());
     if (failure->has_exit()) absl::StrAppend(&who, ": ", OneLine(WordsOfExit(failure->exit())));
     Text(who);
     if (failure->exit().last_lines().empty()) return;
@@ -125,7 +124,8 @@ class DetailWriter {
     int count = detail.events_size();
     if (count == 0) return;
     int shown = options_.events == 0 ? count : std::min(count, options_.events);
-    Title(shown == count ? "Events" : absl::StrFormat("Events (the newest %d of %d; --events 0 shows all)", shown, count));
+    Title(shown == count ? "Events"
+                         : absl::StrFormat("Events (the newest %d of %d; --events 0 shows all)", shown, count));
     for (int i = count - shown; i < count; ++i) Text(RenderEvent(style_, detail.events(i)));
   }
 
@@ -136,7 +136,9 @@ class DetailWriter {
     Text(absl::StrCat(Paint(style_, Color::kDim, PadRight(label, kLabelWidth)), value), 0);
   }
   void Title(absl::string_view title) { absl::StrAppend(&out_, "\n", Paint(style_, Color::kBold, title), "\n"); }
-  void Text(absl::string_view text, int indent = kIndent) { absl::StrAppend(&out_, std::string(indent, ' '), text, "\n"); }
+  void Text(absl::string_view text, int indent = kIndent) {
+    absl::StrAppend(&out_, std::string(indent, ' '), text, "\n");
+  }
 
   static std::string Progress(const v1::JobDetail& detail) {
     const v1::JobView& job = detail.job();
@@ -177,9 +179,8 @@ Color ColorOfEvent(const std::string& type) {
 }  // namespace
 
 std::string RenderEvent(const Style& style, const v1::StoredEvent& event) {
-  return absl::StrCat(TimeOfDay(event.at()), "  ",
-                      PadRight(Paint(style, ColorOfEvent(event.type()), event.type()), 19), "  ",
-                      OneLine(event.message()));
+  return absl::StrCat(TimeOfDay(event.at()), "  ", PadRight(Paint(style, ColorOfEvent(event.type()), event.type()), 19),
+                      "  ", OneLine(event.message()));
 }
 
 std::string RenderJobDetail(const Style& style, const v1::JobDetail& detail,

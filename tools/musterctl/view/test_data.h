@@ -14,7 +14,8 @@ v1::JobDetail SomeDetail();
 // The same as `watch` sees it.
 v1::JobSnapshot SomeSnapshot();
 
-// Compares with tools/musterctl/view/testdata/<name>. With MUSTER_GOLDEN_OUT set to a folder it writes what it got there.
+// Compares with tools/musterctl/view/testdata/<name>. With MUSTER_GOLDEN_OUT set to a folder it writes what it got
+// there.
 void ExpectGolden(const std::string& name, const std::string& got);
 
 }  // namespace muster::ctl

@@ -75,6 +75,17 @@ TEST(Words, ExitKeepsCodeAndSignalApart) {
   EXPECT_EQ(words("code: 1 port_conflict: true"), "exit code 1, its port was taken");
 }
 
+TEST(Words, StateIsNotSaidTwice) {
+  v1::JobView job;
+  job.set_state(v1::CANCELLED);
+  job.set_reason("cancelled while it was pending");
+  EXPECT_EQ(StateAndReason(kPlain, job), "cancelled while it was pending");
+  job.set_reason("why\nnot");
+  EXPECT_EQ(StateAndReason(kPlain, job), "cancelled: why not");
+  job.clear_reason();
+  EXPECT_EQ(StateAndReason(kPlain, job), "cancelled");
+}
+
 TEST(Table, ColumnsFitTheirWidestCell) {
   Table table({{"NAME"}, {"N", true}, {"WHY"}});
   table.Add({"a", "1", "x"});
@@ -89,10 +100,11 @@ TEST(RenderJobs, EachJobIsALine) {
   pending.set_state(v1::PENDING);
   pending.set_reason("2 nodes with 1 cpu slot are needed, 1 is free");
   pending.mutable_submitted_at()->set_seconds(absl::ToUnixSeconds(Noon()) - 5);
-  EXPECT_EQ(RenderJobs(kPlain, {SomeDetail().job(), pending}, Noon()),
-            "JOB      STATE    NODES  RANKS  GEN     STEP    LOSS    AGE  REASON\n"
-            "gpt-7    running      2      2    2  240/500  2.1043  3m12s  step 240 is done\n"
-            "hello-8  pending      -      -    0        -       -   5.0s  2 nodes with 1 cpu slot are needed, 1 is free\n");
+  EXPECT_EQ(
+      RenderJobs(kPlain, {SomeDetail().job(), pending}, Noon()),
+      "JOB      STATE    NODES  RANKS  GEN     STEP    LOSS    AGE  REASON\n"
+      "gpt-7    running      2      2    2  240/500  2.1043  3m12s  step 240 is done\n"
+      "hello-8  pending      -      -    0        -       -   5.0s  2 nodes with 1 cpu slot are needed, 1 is free\n");
   EXPECT_EQ(RenderJobs(kPlain, {}, Noon()), "No jobs. Start one with `musterctl submit`.\n");
 }
 
@@ -134,20 +146,36 @@ TEST(RenderJobDetail, TellsTheStoryOfALostNode) {
 
 TEST(RenderJobDetail, FailedCommandShowsItsLastWords) {
   v1::JobDetail detail;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"pb(
-    job {
-      job_id: "hello-1" name: "hello" state: FAILED reason: "rank 1 on n2 exited with code 3" generation: 1
-      submitted_at { seconds: 1796126340 } finished_at { seconds: 1796126350 } restarts { user: 3 total: 3 }
-    }
-    spec {
-      name: "hello" nodes { min: 1 max: 1 } slots_per_node: 2 device: GPU command: "python3" command: "t.py"
-      restarts { user: 3 infrastructure: 100 }
-    }
-    failure {
-      generation: 1 rank: 1 node_id: "n2" message: "rank 1 on n2 exited with code 3"
-      exit { code: 3 last_lines: "Traceback" last_lines: "ValueError: x\tis\033[0m bad" }
-    }
-  )pb", &detail));
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(
+        job {
+          job_id: "hello-1"
+          name: "hello"
+          state: FAILED
+          reason: "rank 1 on n2 exited with code 3"
+          generation: 1
+          submitted_at { seconds: 1796126340 }
+          finished_at { seconds: 1796126350 }
+          restarts { user: 3 total: 3 }
+        }
+        spec {
+          name: "hello"
+          nodes { min: 1 max: 1 }
+          slots_per_node: 2
+          device: GPU
+          command: "python3"
+          command: "t.py"
+          restarts { user: 3 infrastructure: 100 }
+        }
+        failure {
+          generation: 1
+          rank: 1
+          node_id: "n2"
+          message: "rank 1 on n2 exited with code 3"
+          exit { code: 3 last_lines: "Traceback" last_lines: "ValueError: x\tis\033[0m bad" }
+        }
+      )pb",
+      &detail));
   ExpectGolden("describe_failed.txt", RenderJobDetail(kPlain, detail, {}, {.now = Noon()}));
 }
 

@@ -74,13 +74,13 @@ class WatchWriter {
     const v1::JobView& job = model_.job();
     if (job.total_steps() == 0) return;
     double fraction = static_cast<double>(job.step()) / static_cast<double>(job.total_steps());
-    std::string after = absl::StrFormat("  step %d/%d  %d%%", job.step(), job.total_steps(),
-                                        static_cast<int>(fraction * 100));
+    // Fixed places for the numbers, so that the bar does not change its length with them.
+    int digits = static_cast<int>(absl::StrCat(job.total_steps()).size());
+    std::string after =
+        absl::StrFormat("  step %*d/%d %3d%%", digits, job.step(), job.total_steps(), static_cast<int>(fraction * 100));
     absl::Duration left = TimeLeft(model_);
-    // A fixed place for the estimate, so that the bar does not change its length with it.
-    std::string eta = left > absl::ZeroDuration() && !IsFinished(job.state())
-                          ? absl::StrCat("  ETA ", WordsOfDuration(left))
-                          : "";
+    std::string eta =
+        left > absl::ZeroDuration() && !IsFinished(job.state()) ? absl::StrCat("  ETA ", WordsOfDuration(left)) : "";
     constexpr int kEtaWidth = 12;
     int bar = style_.width - DisplayWidth(after) - kEtaWidth;
     Line("");
@@ -97,7 +97,8 @@ class WatchWriter {
       absl::StrAppend(&text, "-");
     } else {
       std::string value = absl::StrFormat("%.4f", losses.back());
-      std::string val = model_.newest_val_loss() != 0 ? absl::StrFormat("validation %.4f", model_.newest_val_loss()) : "";
+      std::string val =
+          model_.newest_val_loss() != 0 ? absl::StrFormat("validation %.4f", model_.newest_val_loss()) : "";
       int room = style_.width - kLabel - DisplayWidth(value) - (val.empty() ? 0 : DisplayWidth(val) + 2) - 2;
       absl::StrAppend(&text, Paint(style_, Color::kBold, value), "  ",
                       Paint(style_, Color::kCyan, Sparkline(style_, losses, room)));
@@ -134,10 +135,12 @@ class WatchWriter {
       }
       ++shown;
       std::string dot = Paint(style_, ColorOf(node.state()), style_.unicode ? "●" : "*");
-      std::string text = absl::StrCat(dot, " ", PadRight(Truncate(style_, node.node_id(), name_width), name_width), "  ");
+      std::string text =
+          absl::StrCat(dot, " ", PadRight(Truncate(style_, node.node_id(), name_width), name_width), "  ");
       auto own = ranks.find(node.node_id());
       if (own != ranks.end()) absl::StrAppend(&text, WordsOfRanks(own->second));
-      if (own == ranks.end() && node.state() == v1::NODE_READY) absl::StrAppend(&text, Paint(style_, Color::kDim, "free"));
+      if (own == ranks.end() && node.state() == v1::NODE_READY)
+        absl::StrAppend(&text, Paint(style_, Color::kDim, "free"));
       if (node.state() != v1::NODE_READY) {
         absl::StrAppend(&text, own != ranks.end() ? "  " : "",
                         Paint(style_, ColorOf(node.state()), WordOf(node.state())));
@@ -208,8 +211,8 @@ std::vector<std::string> RenderWatch(const Style& style, const WatchModel& model
 std::string RenderProgressLine(const WatchModel& model) {
   const v1::JobView& job = model.job();
   if (job.total_steps() == 0) return absl::StrCat(WordOf(job.state()), ", generation ", job.generation());
-  std::string text = absl::StrFormat("step %d/%d (%d%%)", job.step(), job.total_steps(),
-                                     100 * job.step() / job.total_steps());
+  std::string text =
+      absl::StrFormat("step %d/%d (%d%%)", job.step(), job.total_steps(), 100 * job.step() / job.total_steps());
   if (job.loss() != 0) absl::StrAppendFormat(&text, "  loss %.4f", job.loss());
   if (model.newest_val_loss() != 0) absl::StrAppendFormat(&text, "  validation %.4f", model.newest_val_loss());
   absl::StrAppend(&text, "  ", WithCommas(static_cast<int64_t>(job.tokens_per_second())), " tokens/s  ",

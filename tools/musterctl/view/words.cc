@@ -1,7 +1,7 @@
 #include "tools/musterctl/view/words.h"
 
-#include <csignal>
 #include <cmath>
+#include <csignal>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -96,8 +96,15 @@ Color ColorOf(v1::NodeState state) {
   return state == v1::NODE_LOST ? Color::kRed : Color::kYellow;
 }
 
-bool IsFinished(v1::JobState state) {
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+bool IsFinished(v1::JobState state) { return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED; }
+
+std::string StateAndReason(const Style& style, const v1::JobView& job) {
+  std::string word = WordOf(job.state());
+  std::string reason = OneLine(job.reason());
+  absl::string_view rest = reason;
+  std::string state = Paint(style, ColorOf(job.state()), word);
+  if (absl::ConsumePrefix(&rest, word)) return absl::StrCat(state, rest);
+  return reason.empty() ? state : absl::StrCat(state, ": ", reason);
 }
 
 std::string WordsOfExit(const v1::ExitInfo& exit) {

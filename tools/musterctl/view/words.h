@@ -21,6 +21,8 @@ Color ColorOf(v1::JobState state);
 Color ColorOf(v1::WorkerState state);
 Color ColorOf(v1::NodeState state);
 bool IsFinished(v1::JobState state);
+// "failed: <reason>"; or the reason alone, where it begins with the state's word: "cancelled while it was pending".
+std::string StateAndReason(const Style& style, const v1::JobView& job);
 
 // "exit code 3", "signal 9 (SIGKILL)", "out of memory, signal 9 (SIGKILL)", "could not be started: ...".
 std::string WordsOfExit(const v1::ExitInfo& exit);
