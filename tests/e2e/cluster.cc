@@ -119,6 +119,8 @@ std::vector<std::string> Cluster::AgentArgv(const std::string& node, const std::
           absl::StrCat(dir_, "/", state_dir),
           "--address",
           options_.network == nullptr ? "127.0.0.1" : options_.network->AddressOf(node),
+          "--gpus",
+          "none",
           "--cpu_slots",
           absl::StrCat(slots),
           "--worker",

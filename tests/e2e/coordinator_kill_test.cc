@@ -73,7 +73,9 @@ TEST(CoordinatorKill, SameTokenAfterwardsGivesTheSameJob) {
     two.set_wait_for_ready(true);
     const grpc::Status again = cluster.stub().SubmitJob(&two, request, &second);
     ASSERT_TRUE(again.ok()) << again.error_message();
-    if (answered) EXPECT_EQ(first.job_id(), second.job_id());
+    if (answered) {
+      EXPECT_EQ(first.job_id(), second.job_id());
+    }
     EXPECT_TRUE(ids.insert(second.job_id()).second);
   }
   EXPECT_EQ(List(cluster).jobs_size(), 10);
