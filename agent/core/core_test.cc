@@ -191,7 +191,7 @@ class CoreTest : public ::testing::Test {
 TEST_F(CoreTest, Session_Opened_RegistersFirst) {
   Step(SessionOpened{});
   ASSERT_THAT(Sent(), SizeIs(1));
-  const v1::Register& registration = Sent()[0].register_();
+  const v1::Register registration = Sent()[0].register_();
   EXPECT_EQ(registration.node_id(), "n1");
   EXPECT_EQ(registration.protocol(), kProtocolVersion);
   EXPECT_EQ(registration.slots_size(), 2);
