@@ -22,6 +22,8 @@ constexpr char kMore[] =
     "Exit status: 0 stopped by a signal, 1 it cannot run (the reason is the last line), 2 wrong usage.\n"
     "Next: start muster-agent on each node, then see `musterctl nodes`.";
 
+constexpr int64_t kMostLogMb = int64_t{1} << 20;
+
 CLI::Option* AddDuration(CLI::App* app, const std::string& name, absl::Duration* value, const std::string& about) {
   const auto parse = [value](const CLI::results_t& results) {
     absl::Duration parsed;
@@ -41,6 +43,10 @@ absl::Status CheckFlags(const Flags& flags) {
   }
   if (flags.heartbeat <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("--heartbeat must be above 0; 500ms is usual");
+  }
+  if (flags.log_limit_mb < 1 || flags.log_limit_mb > kMostLogMb) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--log_limit_mb ", flags.log_limit_mb, " must be from 1 to ", kMostLogMb));
   }
   if (flags.lease < 2 * flags.heartbeat) {
     return absl::InvalidArgumentError(
@@ -71,9 +77,9 @@ absl::StatusOr<Flags> ParseFlags(int argc, const char* const* argv) {
               "Workers lost a peer: how long to look for the cause before all of them are restarted");
   app.add_option("--log_limit_mb", flags.log_limit_mb, "Log kept of each worker; the rest is dropped")
       ->type_name("MIB")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
       ->capture_default_str();
-  app.set_version_flag("--version", absl::StrCat("muster-coordinator ", kVersion, " (protocol ", kProtocolVersion, ")"));
+  app.set_version_flag("--version",
+                       absl::StrCat("muster-coordinator ", kVersion, " (protocol ", kProtocolVersion, ")"));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -19,10 +19,10 @@ namespace {
 
 absl::Status CheckProtocol(int protocol, const std::string& version) {
   if (protocol == kProtocolVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("this client (version ", version.empty() ? "unknown" : version, ") speaks protocol ", protocol,
-                   ", the coordinator (version ", kVersion, ") protocol ", kProtocolVersion,
-                   "; use the musterctl of the coordinator's release"));
+  return absl::FailedPreconditionError(absl::StrCat("this client (version ", version.empty() ? "unknown" : version,
+                                                    ") speaks protocol ", protocol, ", the coordinator (version ",
+                                                    kVersion, ") protocol ", kProtocolVersion,
+                                                    "; use the musterctl of the coordinator's release"));
 }
 
 // Answers from the state as it is now.
@@ -56,21 +56,20 @@ grpc::ServerUnaryReactor* CtlServiceImpl::GetCluster(grpc::CallbackServerContext
   return reactor;
 }
 
-void CtlServiceImpl::Ask(grpc::ServerUnaryReactor* reactor, v1::JobView* reply,
-                         std::function<Event(RequestId)> event) {
+void CtlServiceImpl::Ask(grpc::ServerUnaryReactor* reactor, v1::JobView* reply, std::function<Event(RequestId)> event) {
   // First a look whether the state can be stored at all: a client is told at once, and not kept until it can.
-  needs_.driver->Read([needs = needs_, reactor, reply, event = std::move(event)](
-                          absl::StatusOr<Driver::Snapshot> snapshot) {
-    if (!snapshot.ok()) {
-      reactor->Finish(ToGrpc(snapshot.status()));
-      return;
-    }
-    const RequestId id = needs.pending->Add([reactor, reply](absl::StatusOr<v1::JobView> result) {
-      if (result.ok()) *reply = *std::move(result);
-      reactor->Finish(ToGrpc(result.status()));
-    });
-    needs.driver->Post(event(id));
-  });
+  needs_.driver->Read(
+      [needs = needs_, reactor, reply, event = std::move(event)](absl::StatusOr<Driver::Snapshot> snapshot) {
+        if (!snapshot.ok()) {
+          reactor->Finish(ToGrpc(snapshot.status()));
+          return;
+        }
+        const RequestId id = needs.pending->Add([reactor, reply](absl::StatusOr<v1::JobView> result) {
+          if (result.ok()) *reply = *std::move(result);
+          reactor->Finish(ToGrpc(result.status()));
+        });
+        needs.driver->Post(event(id));
+      });
 }
 
 grpc::ServerUnaryReactor* CtlServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
@@ -91,8 +90,8 @@ grpc::ServerUnaryReactor* CtlServiceImpl::CancelJob(grpc::CallbackServerContext*
   return reactor;
 }
 
-grpc::ServerUnaryReactor* CtlServiceImpl::GetJob(grpc::CallbackServerContext* context,
-                                                 const v1::GetJobRequest* request, v1::JobDetail* reply) {
+grpc::ServerUnaryReactor* CtlServiceImpl::GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
+                                                 v1::JobDetail* reply) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   Query(needs_.driver, reactor, [reply, name = request->job()](const State& state, absl::Time) {
     const absl::StatusOr<JobId> job = FindJob(state, name);

@@ -131,9 +131,8 @@ TEST_F(JobRunTest, FollowedLogsEndOnceTheJobHasFinishedAndTheirEndCameIn) {
   std::thread follower([&] { texts = FollowLogs(); });
   TestAgent agent(server_->port());
   ASSERT_TRUE(agent.Register(TestRegistration("n1", "one")));
-  const v1::GangAssignment gang = agent.RunNextJob(0, [&](const v1::GangAssignment& running) {
-    EXPECT_EQ(Ship(agent, running, 0, kOne, false), sizeof(kOne) - 1);
-  });
+  const v1::GangAssignment gang = agent.RunNextJob(
+      0, [&](const v1::GangAssignment& running) { EXPECT_EQ(Ship(agent, running, 0, kOne, false), sizeof(kOne) - 1); });
   Ship(agent, gang, sizeof(kOne) - 1, kTwo, true);
   const absl::Time eof = absl::Now();
   follower.join();

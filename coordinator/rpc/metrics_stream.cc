@@ -17,21 +17,21 @@ MetricsStream::MetricsStream(Driver* driver, OpenStreams* open, std::string job)
 
 void MetricsStream::Start() {
   Open();
-  driver_->Read([self = std::static_pointer_cast<MetricsStream>(shared_from_this())](
-                    absl::StatusOr<Driver::Snapshot> snapshot) {
-    if (!snapshot.ok()) {
-      self->End(snapshot.status());
-      return;
-    }
-    const absl::StatusOr<JobId> job = FindJob(snapshot->core->state(), self->job_);
-    if (!job.ok()) {
-      self->End(job.status());
-      return;
-    }
-    self->id_ = *job;
-    self->steps_ = StepsOfJob(snapshot->core->state(), *job, 0);
-    self->WriteNext();
-  });
+  driver_->Read(
+      [self = std::static_pointer_cast<MetricsStream>(shared_from_this())](absl::StatusOr<Driver::Snapshot> snapshot) {
+        if (!snapshot.ok()) {
+          self->End(snapshot.status());
+          return;
+        }
+        const absl::StatusOr<JobId> job = FindJob(snapshot->core->state(), self->job_);
+        if (!job.ok()) {
+          self->End(job.status());
+          return;
+        }
+        self->id_ = *job;
+        self->steps_ = StepsOfJob(snapshot->core->state(), *job, 0);
+        self->WriteNext();
+      });
 }
 
 void MetricsStream::OnWritten() { WriteNext(); }

@@ -31,8 +31,8 @@ TestAgent::TestAgent(int port) {
   grpc::ChannelArguments arguments;
   // Its own connection, as another process has.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  stub_ = v1::AgentService::NewStub(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
-                                                              grpc::InsecureChannelCredentials(), arguments));
+  stub_ = v1::AgentService::NewStub(
+      grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials(), arguments));
   stream_ = stub_->Session(&context_);
 }
 
@@ -53,8 +53,7 @@ bool TestAgent::ReceiveUntil(const std::function<bool(const v1::CoordinatorMessa
   return false;
 }
 
-v1::GangAssignment TestAgent::RunNextJob(int exit_code,
-                                         const std::function<void(const v1::GangAssignment&)>& running) {
+v1::GangAssignment TestAgent::RunNextJob(int exit_code, const std::function<void(const v1::GangAssignment&)>& running) {
   v1::CoordinatorMessage message;
   if (!ReceiveUntil([](const auto& m) { return GangIn(m, v1::PREPARE) != nullptr; }, &message)) return {};
   v1::AgentMessage prepared;

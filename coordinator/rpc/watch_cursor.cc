@@ -46,8 +46,8 @@ v1::JobSnapshot WatchCursor::Next(const State& state) {
 void WatchCursor::AddSteps(const State& state, const v1::JobDetail& detail, v1::JobSnapshot* snapshot) {
   const uint64_t seen_generation = generation_;
   const int64_t seen_step = newest_step_;
-  const int64_t from = first_ ? std::max<int64_t>(0, detail.job().step() - kFirstSteps)
-                              : RewoundTo(detail, seen_generation, seen_step);
+  const int64_t from =
+      first_ ? std::max<int64_t>(0, detail.job().step() - kFirstSteps) : RewoundTo(detail, seen_generation, seen_step);
   std::vector<v1::StoredStep> steps = StepsOfJob(state, job_, from + 1);
   if (first_ && steps.size() > kFirstSteps) steps.erase(steps.begin(), steps.end() - kFirstSteps);
   for (v1::StoredStep& step : steps) {

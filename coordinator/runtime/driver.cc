@@ -108,9 +108,8 @@ void Driver::Run() {
 bool Driver::Take(std::vector<Item>* items, std::vector<Reader>* readers) {
   std::unique_lock<std::mutex> lock(mu_);
   const bool full = held_.size() >= options_.max_held;
-  clock_->WaitUntil(lock, cv_, WakeAt(clock_->Now()), [&] {
-    return stopping_ || woken_ || !readers_.empty() || (!full && !events_.empty());
-  });
+  clock_->WaitUntil(lock, cv_, WakeAt(clock_->Now()),
+                    [&] { return stopping_ || woken_ || !readers_.empty() || (!full && !events_.empty()); });
   woken_ = false;
   if (stopping_) return false;
   if (!full) {

@@ -37,9 +37,8 @@ class Journal {
   // Until `word` has been there `count` times.
   void Await(const std::string& word, int count = 1) {
     std::unique_lock<std::mutex> lock(mu_);
-    const bool there = cv_.wait_for(lock, std::chrono::seconds(60), [&] {
-      return std::count(words_.begin(), words_.end(), word) >= count;
-    });
+    const bool there = cv_.wait_for(lock, std::chrono::seconds(60),
+                                    [&] { return std::count(words_.begin(), words_.end(), word) >= count; });
     ASSERT_TRUE(there) << "no " << word;
   }
 
@@ -163,9 +162,8 @@ class DriverTest : public testing::Test {
 
   v1::NodeState StateOfOnlyNode() {
     std::promise<v1::NodeState> state;
-    driver_->Read([&](absl::StatusOr<Driver::Snapshot> s) {
-      state.set_value(ViewsOfNodes(s->core->state()).at(0).state());
-    });
+    driver_->Read(
+        [&](absl::StatusOr<Driver::Snapshot> s) { state.set_value(ViewsOfNodes(s->core->state()).at(0).state()); });
     return state.get_future().get();
   }
 

@@ -70,8 +70,8 @@ bool IsJobId(absl::string_view id) {
 
 absl::StatusOr<LogFileName> FileOfChunk(const v1::LogChunk& chunk) {
   if (!IsJobId(chunk.job_id())) {
-    return absl::InvalidArgumentError(absl::StrCat("log chunk: job id '", absl::CHexEscape(chunk.job_id()),
-                                                   "' is none that a coordinator gives"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("log chunk: job id '", absl::CHexEscape(chunk.job_id()), "' is none that a coordinator gives"));
   }
   const std::string where = absl::StrCat("log chunk of job ", chunk.job_id(), ": ");
   if (!IsNodeId(chunk.node_id())) {

@@ -32,9 +32,9 @@ class LogLineParser {
   void ParseRecord(absl::string_view record, std::deque<ParsedLine>* out);
   void Emit(bool is_stderr, std::deque<ParsedLine>* out);
 
-  std::string rest_;  // of a record whose end has not come
+  std::string rest_;                    // of a record whose end has not come
   std::optional<ParsedLine> begun_[2];  // by is_stderr
-  ParsedLine last_;  // its time stands in where a record has none
+  ParsedLine last_;                     // its time stands in where a record has none
 };
 
 }  // namespace muster::coordinator

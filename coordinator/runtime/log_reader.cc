@@ -125,8 +125,8 @@ absl::Status LogReader::Rewind(const LogFileName& name, File* file) const {
     // Whole records from the back; the first bytes may be the end of an earlier record, so they stay.
     for (size_t end = text.size(); end > 0;) {
       const size_t newline = text.rfind('\n', end - 1);
-      const size_t before = newline == 0 || newline == std::string::npos ? std::string::npos
-                                                                         : text.rfind('\n', newline - 1);
+      const size_t before =
+          newline == 0 || newline == std::string::npos ? std::string::npos : text.rfind('\n', newline - 1);
       if (before == std::string::npos) {
         text.resize(end);
         break;

@@ -70,16 +70,14 @@ TEST_F(LogReaderTest, FilesAreMergedByTime) {
   Line(1, 1, 2, "b");
   Line(1, 1, 5, "e");
   Line(2, 0, 3, "c");
-  EXPECT_THAT(Texts(Reader()->Next(1 << 20)),
-              ElementsAre("g1 r0 a", "g1 r1 b", "g2 r0 c", "g1 r0 d", "g1 r1 e"));
+  EXPECT_THAT(Texts(Reader()->Next(1 << 20)), ElementsAre("g1 r0 a", "g1 r1 b", "g2 r0 c", "g1 r0 d", "g1 r1 e"));
 }
 
 TEST_F(LogReaderTest, FiltersChooseRanksAndGeneration) {
   for (int generation : {1, 2}) {
     for (int rank : {0, 1, 2}) Line(generation, rank, 10 * generation + rank, "x");
   }
-  EXPECT_THAT(Texts(Reader({.ranks = {0, 2}})->Next(1 << 20)),
-              ElementsAre("g1 r0 x", "g1 r2 x", "g2 r0 x", "g2 r2 x"));
+  EXPECT_THAT(Texts(Reader({.ranks = {0, 2}})->Next(1 << 20)), ElementsAre("g1 r0 x", "g1 r2 x", "g2 r0 x", "g2 r2 x"));
   EXPECT_THAT(Texts(Reader({.ranks = {1}, .generation = Generation(2)})->Next(1 << 20)), ElementsAre("g2 r1 x"));
 }
 

@@ -62,7 +62,7 @@ absl::StatusOr<int64_t> LogStore::Append(const v1::LogChunk& chunk) {
   {
     std::lock_guard<std::mutex> lock(mu_);
     kept = AppendToFile(chunk, name, &added);
-    if (kept.ok() && chunk.eof() && *kept == chunk.offset() + static_cast<int64_t>(chunk.data().size())) {
+    if (kept.ok() && chunk.eof() && *kept >= chunk.offset() + static_cast<int64_t>(chunk.data().size())) {
       added |= ended_.insert({JobId(chunk.job_id()), {name.generation, name.rank}}).second;
     }
   }

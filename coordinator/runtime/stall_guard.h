@@ -6,7 +6,8 @@
 namespace muster::coordinator {
 
 // Keeps a coordinator that itself stood still (stopped, swapped out, a slow disk) from taking its own silence for that
-// of the nodes: what they sent meanwhile still waits in sockets, and gets `grace` to be read before any deadline counts.
+// of the nodes: what they sent meanwhile still waits in sockets, and gets `grace` to be read before any deadline
+// counts.
 class StallGuard {
  public:
   // Looked at every `tick` or more often; a gap of more than `threshold` is a stall.

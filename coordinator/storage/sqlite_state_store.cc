@@ -35,7 +35,8 @@ class SqliteStateStore final : public StateStore {
     MUSTER_RETURN_IF_ERROR(Run("PRAGMA locking_mode=EXCLUSIVE", "open"));
     MUSTER_ASSIGN_OR_RETURN(const std::string mode, Ask("PRAGMA journal_mode=WAL", "open"));
     if (mode != "wal") {
-      return absl::FailedPreconditionError(absl::StrCat("cannot open ", path_, ": its file system has no support for a ",
+      return absl::FailedPreconditionError(absl::StrCat("cannot open ", path_,
+                                                        ": its file system has no support for a ",
                                                         "write-ahead log; choose a --data_dir on a local disk"));
     }
     MUSTER_RETURN_IF_ERROR(Run("PRAGMA synchronous=FULL", "open"));
@@ -145,8 +146,7 @@ class SqliteStateStore final : public StateStore {
 
   absl::Status StepOnce(sqlite3_stmt* statement) {
     const int code = sqlite3_step(statement);
-    const absl::Status status =
-        code == SQLITE_DONE ? absl::OkStatus() : SqliteError(code, db_.get(), "write", path_);
+    const absl::Status status = code == SQLITE_DONE ? absl::OkStatus() : SqliteError(code, db_.get(), "write", path_);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return status;
@@ -163,8 +163,8 @@ class SqliteStateStore final : public StateStore {
 absl::StatusOr<std::unique_ptr<StateStore>> OpenSqliteStateStore(const std::string& data_dir) {
   const std::string path = absl::StrCat(data_dir, "/state.db");
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   Db db(raw);
   if (code != SQLITE_OK) return SqliteError(code, db.get(), "open", path);
   auto store = std::make_unique<SqliteStateStore>(path, std::move(db));

@@ -24,9 +24,9 @@ absl::Status SqliteError(int code, sqlite3* db, absl::string_view operation, con
           path, " is in use by another coordinator; stop that one, or start this one with another --data_dir"));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return absl::DataLossError(absl::StrCat(
-          path, " is damaged (", sqlite3_errstr(code & 0xff),
-          "); put back a copy of it, or move it and its -wal file away to start an empty cluster"));
+      return absl::DataLossError(
+          absl::StrCat(path, " is damaged (", sqlite3_errstr(code & 0xff),
+                       "); put back a copy of it, or move it and its -wal file away to start an empty cluster"));
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(absl::StrCat(what, "; make room on its disk"));
     case SQLITE_PERM:

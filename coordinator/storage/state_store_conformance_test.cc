@@ -1,3 +1,5 @@
+#include "coordinator/storage/state_store_conformance.h"
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -5,7 +7,6 @@
 
 #include "coordinator/storage/memory_state_store.h"
 #include "coordinator/storage/sqlite_state_store.h"
-#include "coordinator/storage/state_store_conformance.h"
 
 namespace muster::coordinator {
 namespace {
