@@ -104,17 +104,21 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
                  "Where other nodes reach this one's workers (default: this machine's address on the route to the "
                  "coordinator)")
       ->type_name("IP");
-  app.add_option("--gpus", flags.gpus, "auto: a slot for each GPU that NVML names, CPU slots if there is none; none: "
-                                       "CPU slots (default: auto)")
+  app.add_option("--gpus", flags.gpus,
+                 "auto: a slot for each GPU that NVML names, CPU slots if there is none; none: "
+                 "CPU slots (default: auto)")
       ->check(CLI::IsMember({"auto", "none"}))
       ->type_name("auto|none");
-  app.add_option("--cpu_slots", flags.cpu_slots, "CPU workers that run here at a time, where no GPU is used (default: 1)")
+  app.add_option("--cpu_slots", flags.cpu_slots,
+                 "CPU workers that run here at a time, where no GPU is used (default: 1)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   app.add_option("--port_range", ports, "Ports for MASTER_PORT (default: 20000-29999)")->type_name("FIRST-LAST");
-  app.add_option("--orphan_after", orphan_after, "Workers are killed when no agent is there for this long (default: 30s)")
+  app.add_option("--orphan_after", orphan_after,
+                 "Workers are killed when no agent is there for this long (default: 30s)")
       ->type_name("TIME");
-  app.add_flag("--keep_workers_on_exit", flags.keep_workers_on_exit, "On SIGTERM, exit at once and leave workers running");
+  app.add_flag("--keep_workers_on_exit", flags.keep_workers_on_exit,
+               "On SIGTERM, exit at once and leave workers running");
   app.add_option("--worker", flags.worker, "The trainer's program (default: muster-worker next to this one)")
       ->type_name("FILE");
   app.add_option("--shim", flags.shim, "The shim's program (default: muster-shim next to this one)")->type_name("FILE");

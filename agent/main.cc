@@ -54,8 +54,8 @@ absl::StatusOr<AgentOptions> OptionsOf(const Flags& flags, const StateDir& state
   if (options.core.address.empty()) {
     absl::StatusOr<std::string> address = LocalAddressTowards(flags.coordinator);
     if (!address.ok()) {
-      return absl::NotFoundError(absl::StrCat("--coordinator: ", address.status().message(),
-                                              "; correct it, or give this node's --address"));
+      return absl::NotFoundError(
+          absl::StrCat("--coordinator: ", address.status().message(), "; correct it, or give this node's --address"));
     }
     options.core.address = *address;
   }

@@ -18,8 +18,8 @@ absl::Status Core::Find(const v1::WorkerRef& ref, Gang** gang, Worker** worker) 
     return absl::UnavailableError("the agent has not heard from the coordinator yet; call again");
   }
   if (it != gangs_.end() && ref.generation() < it->second.assignment.generation()) {
-    return absl::FailedPreconditionError(absl::StrCat(key.ToString(), " is of an old generation; this node runs generation ",
-                                                      it->second.assignment.generation()));
+    return absl::FailedPreconditionError(absl::StrCat(
+        key.ToString(), " is of an old generation; this node runs generation ", it->second.assignment.generation()));
   }
   if (held == workers_.end()) {
     return absl::NotFoundError(absl::StrCat(key.ToString(), " is not a worker of this node"));
@@ -35,10 +35,10 @@ absl::Status Core::Find(const v1::WorkerRef& ref, Gang** gang, Worker** worker) 
 void Core::On(const HelloCalled& event) {
   const v1::HelloRequest& request = event.request;
   if (request.protocol() != kProtocolVersion) {
-    Do(Reply{event.call, absl::FailedPreconditionError(absl::StrCat(
-                             "the worker (version ", request.version(), ") speaks protocol ", request.protocol(),
-                             ", the agent (version ", kVersion, ") protocol ", kProtocolVersion,
-                             "; install the same release of both"))});
+    Do(Reply{event.call, absl::FailedPreconditionError(
+                             absl::StrCat("the worker (version ", request.version(), ") speaks protocol ",
+                                          request.protocol(), ", the agent (version ", kVersion, ") protocol ",
+                                          kProtocolVersion, "; install the same release of both"))});
     return;
   }
   Gang* gang = nullptr;

@@ -628,8 +628,8 @@ TEST_F(CoreTest, Reconnect_ExitWithAFailure_FailureComesBeforeTheExit) {
   Say(welcome);
   std::vector<v1::AgentMessage::BodyCase> order;
   for (const auto& message : Sent()) order.push_back(message.body_case());
-  EXPECT_THAT(order, ElementsAre(v1::AgentMessage::kProgress, v1::AgentMessage::kPrepared,
-                                 v1::AgentMessage::kFailure, v1::AgentMessage::kWorker));
+  EXPECT_THAT(order, ElementsAre(v1::AgentMessage::kProgress, v1::AgentMessage::kPrepared, v1::AgentMessage::kFailure,
+                                 v1::AgentMessage::kWorker));
   EXPECT_EQ(Sent().back().worker().state(), v1::EXITED);
 }
 

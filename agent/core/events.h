@@ -83,9 +83,9 @@ struct LeaveAsked {};
 // NextDeadline() has come.
 struct TimePassed {};
 
-using Event = std::variant<SessionOpened, SessionLost, CoordinatorRefused, CoordinatorSaid, WorkerFound, GangReady,
-                           WorkerStarted, WorkerExited, WorkerGone, HelloCalled, JoinCalled, ReportCalled, CallEnded,
-                           LeaveAsked, TimePassed>;
+using Event =
+    std::variant<SessionOpened, SessionLost, CoordinatorRefused, CoordinatorSaid, WorkerFound, GangReady, WorkerStarted,
+                 WorkerExited, WorkerGone, HelloCalled, JoinCalled, ReportCalled, CallEnded, LeaveAsked, TimePassed>;
 
 }  // namespace muster::agent
 

@@ -62,8 +62,7 @@ void Core::DropGang(Gang& gang, const std::string& why) {
 
 void Core::On(const GangReady& event) {
   const auto it = gangs_.find(event.gang.job);
-  if (it == gangs_.end() || !(it->second.key() == event.gang) ||
-      it->second.preparation != Preparation::kAsked) {
+  if (it == gangs_.end() || !(it->second.key() == event.gang) || it->second.preparation != Preparation::kAsked) {
     if (event.port.ok()) Do(ReleasePort{event.gang});
     return;
   }
@@ -120,18 +119,17 @@ void Core::AdvancePrepare(Gang& gang) {
   if (leaving_) return TellPrepared(gang, 0, "the agent was told to stop and takes no more work");
   for (const v1::LocalWorker& worker : gang.assignment.workers()) {
     if (FindSlot(worker.slot()) != nullptr) continue;
-    return TellPrepared(gang, 0, absl::StrCat("slot ", worker.slot(), " is not there; the node has ",
-                                              options_.slots.size(), " slots"));
+    return TellPrepared(
+        gang, 0, absl::StrCat("slot ", worker.slot(), " is not there; the node has ", options_.slots.size(), " slots"));
   }
   for (const Worker* worker : Blockers(gang)) {
     if (now_ - worker->killed_at < options_.kill_limit) return;
-    return TellPrepared(
-        gang, 0,
-        absl::StrCat("slot ", worker->status.slot(), ": rank ", worker->status.rank(), " of ",
-                     worker->status.job_id(), " generation ", worker->status.generation(), " (pid ",
-                     worker->status.pid(), ") lives on ", absl::FormatDuration(options_.kill_limit),
-                     " after SIGKILL; it is stuck in the kernel, look at /proc/", worker->status.pid(),
-                     "/stack or restart the machine"));
+    return TellPrepared(gang, 0,
+                        absl::StrCat("slot ", worker->status.slot(), ": rank ", worker->status.rank(), " of ",
+                                     worker->status.job_id(), " generation ", worker->status.generation(), " (pid ",
+                                     worker->status.pid(), ") lives on ", absl::FormatDuration(options_.kill_limit),
+                                     " after SIGKILL; it is stuck in the kernel, look at /proc/", worker->status.pid(),
+                                     "/stack or restart the machine"));
   }
   if (!Blockers(gang).empty()) return;
   gang.preparation = Preparation::kAsked;
@@ -156,8 +154,7 @@ void Core::AdvanceLaunch(Gang& gang) {
     status.set_local_rank(local.local_rank());
     status.set_slot(local.slot());
     status.set_state(v1::STARTING);
-    Do(StartWorker{key, status,
-                   PlanLaunch(gang.assignment, local, *slot, options_.node_id, options_.socket_path)});
+    Do(StartWorker{key, status, PlanLaunch(gang.assignment, local, *slot, options_.node_id, options_.socket_path)});
   }
 }
 

@@ -17,9 +17,7 @@ struct GangKey {
   JobId job;
   Generation generation;
 
-  friend bool operator==(const GangKey& a, const GangKey& b) {
-    return a.job == b.job && a.generation == b.generation;
-  }
+  friend bool operator==(const GangKey& a, const GangKey& b) { return a.job == b.job && a.generation == b.generation; }
   friend bool operator<(const GangKey& a, const GangKey& b) {
     return std::tie(a.job, a.generation) < std::tie(b.job, b.generation);
   }

@@ -33,7 +33,7 @@ const Core::Gang* Core::GangOf(const WorkerKey& key) const {
 absl::Duration Core::GraceOf(const WorkerKey& key) const {
   const Gang* gang = GangOf(key);
   return gang != nullptr && gang->assignment.spec().has_grace() ? FromProto(gang->assignment.spec().grace())
-                                                               : kDefaultGrace;
+                                                                : kDefaultGrace;
 }
 
 void Core::On(const WorkerFound& event) {
@@ -128,14 +128,12 @@ void Core::Stop(const WorkerKey& key, Worker& worker, absl::Duration grace) {
     Do(SignalWorker{key, SIGTERM, SignalTarget::kGroup, /*wanted=*/true});
   }
   if (worker.stop == StopStage::kTermGroup && now_ >= NextStop(worker, grace)) {
-    Say(Severity::kWarning, absl::StrCat(key.ToString(), ": lives on ", absl::FormatDuration(grace),
-                                         " after SIGTERM; killed"));
+    Say(Severity::kWarning,
+        absl::StrCat(key.ToString(), ": lives on ", absl::FormatDuration(grace), " after SIGTERM; killed"));
     Kill(key, worker, /*wanted=*/true);
   }
 }
 
-void Core::Save(const WorkerKey& key, const Worker& worker) {
-  Do(SaveWorker{key, worker.status, worker.failure});
-}
+void Core::Save(const WorkerKey& key, const Worker& worker) { Do(SaveWorker{key, worker.status, worker.failure}); }
 
 }  // namespace muster::agent

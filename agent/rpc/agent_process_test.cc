@@ -1,9 +1,9 @@
 // The agent's program, and the shim's, against a fake coordinator, with shell scripts for workers.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -141,9 +141,8 @@ class AgentProcess : public ::testing::Test {
   // PREPARE, LAUNCH, until it was told that it runs. The port it was given.
   int Launch(uint64_t generation, const std::vector<std::string>& command, int workers = 1) {
     EXPECT_TRUE(coordinator_->Desire({Gang(generation, v1::PREPARE, command, workers)}));
-    const auto prepared = coordinator_->WaitMessage([&](const v1::AgentMessage& m) {
-      return m.has_prepared() && m.prepared().generation() == generation;
-    });
+    const auto prepared = coordinator_->WaitMessage(
+        [&](const v1::AgentMessage& m) { return m.has_prepared() && m.prepared().generation() == generation; });
     if (!prepared) return -1;
     EXPECT_EQ(prepared->prepared().error(), "");
     v1::GangAssignment gang = Gang(generation, v1::LAUNCH, command, workers);
@@ -380,7 +379,7 @@ TEST_F(AgentProcess, ShimKilled_WorkerAndItsChildrenAreKilledAndTold) {
 
 TEST_F(AgentProcess, CoordinatorRestarts_WorkersGoOnAndLogsAreWhole) {
   // Connections are refused for longer than the lease.
-  StartAll(absl::Milliseconds(600));
+  StartAll(absl::Seconds(2));
   const auto command =
       Script("i=0; while [ ! -e " + dir_ + "/end ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo last");
   Launch(1, command);
@@ -390,7 +389,7 @@ TEST_F(AgentProcess, CoordinatorRestarts_WorkersGoOnAndLogsAreWhole) {
   coordinator_->Stop();
   coordinator_->ForgetLogsBeyond(100);
   const std::string log_path = dir_ + "/s/workers/j-1.1.0/log";
-  ASSERT_TRUE(Await([&] { return Read(log_path).find("line 120\n") != std::string::npos; }));
+  ASSERT_TRUE(Await([&] { return Read(log_path).find("line 260\n") != std::string::npos; }));
   EXPECT_TRUE(Alive(running->pid()));
   coordinator_->Start();
   const auto registration = coordinator_->WaitRegistration(2);
@@ -406,7 +405,7 @@ TEST_F(AgentProcess, CoordinatorRestarts_WorkersGoOnAndLogsAreWhole) {
 }
 
 TEST_F(AgentProcess, CoordinatorSilent_WorkersAreKilledWhenTheLeaseIsOver) {
-  StartAll(absl::Milliseconds(600));
+  StartAll(absl::Seconds(2));
   Launch(1, Script("sleep 1000"));
   const auto running = coordinator_->WaitWorker(v1::RUNNING);
   ASSERT_TRUE(running.has_value());

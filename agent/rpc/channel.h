@@ -1,9 +1,9 @@
 #ifndef MUSTER_AGENT_RPC_CHANNEL_H_
 #define MUSTER_AGENT_RPC_CHANNEL_H_
 
-#include <memory>
-
 #include <grpcpp/grpcpp.h>
+
+#include <memory>
 
 #include "absl/time/time.h"
 #include "agent/runtime/network.h"

@@ -70,8 +70,7 @@ std::optional<v1::Register> FakeCoordinator::WaitRegistration(size_t n) {
   return registrations_[n - 1];
 }
 
-std::optional<v1::AgentMessage> FakeCoordinator::WaitMessage(
-    const std::function<bool(const v1::AgentMessage&)>& fits) {
+std::optional<v1::AgentMessage> FakeCoordinator::WaitMessage(const std::function<bool(const v1::AgentMessage&)>& fits) {
   std::unique_lock<std::mutex> lock(mu_);
   std::optional<v1::AgentMessage> found;
   Wait(lock, [&] {

@@ -1,6 +1,8 @@
 #ifndef MUSTER_AGENT_RPC_FAKE_COORDINATOR_H_
 #define MUSTER_AGENT_RPC_FAKE_COORDINATOR_H_
 
+#include <grpcpp/grpcpp.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -10,8 +12,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <grpcpp/grpcpp.h>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/rpc/channel.h"
 #include "common/log.h"
+#include "common/proto_time.h"
 #include "common/random_id.h"
 #include "proto/agent.grpc.pb.h"
 
@@ -81,7 +83,8 @@ class SessionClient::Impl {
         pause = options_.first_pause;
       }
       Pause(pause);
-      pause = std::min(pause * 2, options_.longest_pause);
+      // Several looks within a lease: that connections are refused must be known before it is over.
+      pause = std::min({pause * 2, options_.longest_pause, lease_ / 4});
     }
     std::lock_guard<std::mutex> lock(mu_);
     ended_ = true;
@@ -108,6 +111,7 @@ class SessionClient::Impl {
       while (stream->Read(&message)) {
         if (message.has_welcome()) {
           welcomed = true;
+          if (message.welcome().has_lease()) lease_ = FromProto(message.welcome().lease());
           LogInfo("connected to the coordinator at %s", target_);
           said_ = false;
         }
@@ -187,6 +191,7 @@ class SessionClient::Impl {
   std::mt19937_64 random_;
   // Of the threads of Run, never at once.
   bool said_ = false;
+  absl::Duration lease_ = absl::InfiniteDuration();
 
   std::mutex mu_;
   std::condition_variable cv_;

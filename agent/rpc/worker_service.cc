@@ -51,8 +51,8 @@ class WorkerServer::Impl final : public v1::WorkerService::CallbackService {
       call->Succeed(*std::move(reply));
     } else {
       // The two libraries' codes are the same numbers.
-      call->Fail(grpc::Status(static_cast<grpc::StatusCode>(reply.status().code()),
-                              std::string(reply.status().message())));
+      call->Fail(
+          grpc::Status(static_cast<grpc::StatusCode>(reply.status().code()), std::string(reply.status().message())));
     }
   }
 
@@ -137,9 +137,9 @@ class WorkerServer::Impl final : public v1::WorkerService::CallbackService {
 
   const std::function<void(Event)> on_event_;
   std::mutex mu_;
-  bool stopped_ = false;                            // guarded by mu_
-  uint64_t last_id_ = 0;                            // guarded by mu_
-  std::map<CallId, std::unique_ptr<Open>> open_;    // guarded by mu_
+  bool stopped_ = false;                          // guarded by mu_
+  uint64_t last_id_ = 0;                          // guarded by mu_
+  std::map<CallId, std::unique_ptr<Open>> open_;  // guarded by mu_
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -136,9 +136,9 @@ void Agent::Do(Send& action) { session_->Send(std::move(action.message)); }
 
 void Agent::Do(PrepareGang& action) {
   if (action.needs_worker_program && ::access(options_.worker_program.c_str(), X_OK) != 0) {
-    Post(GangReady{action.gang,
-                   absl::NotFoundError(absl::StrCat("the trainer's program ", options_.worker_program, " cannot be run: ",
-                                                    std::strerror(errno), "; install it or name it with --worker"))});
+    Post(GangReady{action.gang, absl::NotFoundError(absl::StrCat("the trainer's program ", options_.worker_program,
+                                                                 " cannot be run: ", std::strerror(errno),
+                                                                 "; install it or name it with --worker"))});
     return;
   }
   Post(GangReady{action.gang, ports_.Lease(action.gang)});

@@ -88,8 +88,8 @@ class Agent {
 
   std::mutex mu_;
   std::condition_variable cv_;
-  std::deque<Item> items_;                // guarded by mu_
-  std::optional<absl::Status> stopped_;   // guarded by mu_
+  std::deque<Item> items_;               // guarded by mu_
+  std::optional<absl::Status> stopped_;  // guarded by mu_
 
   // Last: its thread posts.
   std::unique_ptr<Shims> shims_;

@@ -22,8 +22,8 @@ HostShare::HostShare(const std::string& folder, const std::string& name) : folde
   const std::string path = absl::StrCat(folder, "/", name);
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    LogWarning("cannot lock %s: %s; workers of other agents on this machine are not counted when cores are shared", path,
-               std::strerror(errno));
+    LogWarning("cannot lock %s: %s; workers of other agents on this machine are not counted when cores are shared",
+               path, std::strerror(errno));
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
@@ -40,7 +40,8 @@ void HostShare::Set(int workers) {
   if (fd_ < 0) return;
   // Of fixed width: a reader sees the old number or the new one.
   const std::string text = absl::StrCat(absl::Dec(workers, absl::kZeroPad8), "\n");
-  if (::pwrite(fd_, text.data(), text.size(), 0) < 0) LogWarning("cannot write in %s: %s", folder_, std::strerror(errno));
+  if (::pwrite(fd_, text.data(), text.size(), 0) < 0)
+    LogWarning("cannot write in %s: %s", folder_, std::strerror(errno));
 }
 
 int HostShare::Total() const {

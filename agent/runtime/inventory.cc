@@ -25,7 +25,8 @@ class Nvml {
     void* const library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return absl::NotFoundError("there is no libnvidia-ml.so.1");
     Nvml nvml;
-    absl::StatusOr<std::vector<v1::Slot>> slots = absl::InternalError("libnvidia-ml.so.1 lacks a function; update the driver");
+    absl::StatusOr<std::vector<v1::Slot>> slots =
+        absl::InternalError("libnvidia-ml.so.1 lacks a function; update the driver");
     if (nvml.Find(library)) {
       const int rc = nvml.init_();
       if (rc == kNvmlSuccess) {

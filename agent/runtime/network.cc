@@ -52,8 +52,8 @@ int Connect(const addrinfo& address, absl::Duration timeout) {
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');
   HostPort out;
-  if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(text.substr(colon + 1), &out.port) || out.port < 1 ||
-      out.port > 65535) {
+  if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(text.substr(colon + 1), &out.port) ||
+      out.port < 1 || out.port > 65535) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not HOST:PORT with a port from 1 to 65535"));
   }
   out.host = text.substr(0, colon);

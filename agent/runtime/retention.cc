@@ -15,7 +15,8 @@ void Retention::Over(const WorkerKey& worker, const WorkerFolder& folder) {
 void Retention::Shipped(const WorkerKey& worker, const WorkerFolder& folder) {
   WorkerFolder shipped = folder;
   shipped.Mark(WorkerFolder::kShipped);
-  const auto it = std::find_if(unshipped_.begin(), unshipped_.end(), [&](const Entry& e) { return e.worker == worker; });
+  const auto it =
+      std::find_if(unshipped_.begin(), unshipped_.end(), [&](const Entry& e) { return e.worker == worker; });
   if (it == unshipped_.end()) return;
   unshipped_.erase(it);
   shipped_.push_back({worker, shipped});

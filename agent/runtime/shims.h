@@ -72,8 +72,8 @@ class Shims {
   int wake_fd_ = -1;
 
   std::mutex mu_;
-  bool stop_ = false;                 // guarded by mu_
-  std::map<WorkerKey, Shim> shims_;   // guarded by mu_
+  bool stop_ = false;                // guarded by mu_
+  std::map<WorkerKey, Shim> shims_;  // guarded by mu_
   std::thread watcher_;
 };
 

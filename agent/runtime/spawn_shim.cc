@@ -18,8 +18,9 @@ namespace muster::agent {
 namespace {
 
 absl::Status SystemError(absl::string_view what, int error) {
-  return absl::Status(error == ENOENT || error == ECONNREFUSED ? absl::StatusCode::kNotFound : absl::StatusCode::kInternal,
-                      absl::StrCat("cannot ", what, ": ", std::strerror(error)));
+  return absl::Status(
+      error == ENOENT || error == ECONNREFUSED ? absl::StatusCode::kNotFound : absl::StatusCode::kInternal,
+      absl::StrCat("cannot ", what, ": ", std::strerror(error)));
 }
 
 // A socket's path may have 107 bytes; a folder reached through its descriptor has a short one.
@@ -101,10 +102,14 @@ absl::StatusOr<int> SpawnShim(const ShimStart& start) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
 
-  std::vector<std::string> argv = {start.program,       "--dir",
-                                   start.folder,        "--working_dir",
-                                   start.working_dir,   "--orphan_after",
-                                   absl::FormatDuration(start.orphan_after), "--"};
+  std::vector<std::string> argv = {start.program,
+                                   "--dir",
+                                   start.folder,
+                                   "--working_dir",
+                                   start.working_dir,
+                                   "--orphan_after",
+                                   absl::FormatDuration(start.orphan_after),
+                                   "--"};
   argv.insert(argv.end(), start.command.begin(), start.command.end());
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, start.program.c_str(), &files, &attributes, Pointers(argv).data(),

@@ -37,8 +37,8 @@ absl::StatusOr<StateDir> StateDir::Open(const std::string& path) {
   const std::string lock_path = absl::StrCat(dir, "/lock");
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("state_dir: cannot open ", lock_path, ": ", std::strerror(errno), "; the agent must own this folder"));
+    return absl::PermissionDeniedError(absl::StrCat("state_dir: cannot open ", lock_path, ": ", std::strerror(errno),
+                                                    "; the agent must own this folder"));
   }
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock);

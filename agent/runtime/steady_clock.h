@@ -13,9 +13,7 @@ class SteadyClock final : public Clock {
  public:
   SteadyClock() : wall_(Clock::Real()->Now()), steady_(std::chrono::steady_clock::now()) {}
 
-  absl::Time Now() const override {
-    return wall_ + absl::FromChrono(std::chrono::steady_clock::now() - steady_);
-  }
+  absl::Time Now() const override { return wall_ + absl::FromChrono(std::chrono::steady_clock::now() - steady_); }
 
   bool WaitUntil(std::unique_lock<std::mutex>& lock, std::condition_variable& cv, absl::Time deadline,
                  const std::function<bool()>& ready) override {

@@ -38,8 +38,8 @@ absl::Status Replace(const std::string& path, const std::string& content) {
 }  // namespace
 
 WorkerFolder WorkerFolder::Of(const std::string& workers_dir, const WorkerKey& worker) {
-  return WorkerFolder(absl::StrCat(workers_dir, "/", worker.gang.job.value(), ".", worker.gang.generation.value(), ".",
-                                   worker.rank));
+  return WorkerFolder(
+      absl::StrCat(workers_dir, "/", worker.gang.job.value(), ".", worker.gang.generation.value(), ".", worker.rank));
 }
 
 std::string WorkerFolder::log() const { return absl::StrCat(path_, "/", shim::kLogName); }
@@ -125,7 +125,8 @@ std::vector<std::string> LastLines(const std::string& log_path, int count) {
     if (fields[2] == "P") continue;
     if (text.size() > kMaxLine) text = absl::StrCat(text.substr(0, kMaxLine), "...");
     // A protobuf string holds UTF-8 only; output may be anything.
-    std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
     texts.push_back(std::move(text));
     text.clear();
   }

@@ -13,8 +13,8 @@
 
 namespace muster::agent {
 
-// <state_dir>/workers/<job>.<generation>.<rank>/: all that is known of a worker, for as long as anybody may ask. Besides
-// the shim's files (agent/shim/records.h):
+// <state_dir>/workers/<job>.<generation>.<rank>/: all that is known of a worker, for as long as anybody may ask.
+// Besides the shim's files (agent/shim/records.h):
 //   worker    v1::WorkerStatus, as last saved
 //   failure   v1::WorkerFailure, if it reported one
 //   scratch/  working folder of a command that names none

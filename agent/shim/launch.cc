@@ -51,8 +51,9 @@ std::string Explain(const Failure& failure, const std::string& program, const st
   }
   const char* remedy = "check that it is a program for this machine";
   if (failure.error == ENOENT) {
-    remedy = program.find('/') == std::string::npos ? "it is not on the PATH of this node's agent; install it or give its full path"
-                                                    : "it (or the interpreter its first line names) must be there on every node of the job";
+    remedy = program.find('/') == std::string::npos
+                 ? "it is not on the PATH of this node's agent; install it or give its full path"
+                 : "it (or the interpreter its first line names) must be there on every node of the job";
   } else if (failure.error == EACCES) {
     remedy = "make it executable (chmod +x) for the agent's user";
   } else if (failure.error == ENOEXEC) {

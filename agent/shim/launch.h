@@ -1,10 +1,10 @@
 #ifndef MUSTER_AGENT_SHIM_LAUNCH_H_
 #define MUSTER_AGENT_SHIM_LAUNCH_H_
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 

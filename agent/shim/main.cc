@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: muster-shim --dir DIR --working_dir DIR --orphan_after DURATION -- COMMAND...\n"
-    "Holds one worker: its output, its exit status. Started by muster-agent, with a listening socket on descriptor 3.\n";
+    "Holds one worker: its output, its exit status. Started by muster-agent, with a listening socket on descriptor "
+    "3.\n";
 
 }  // namespace
 

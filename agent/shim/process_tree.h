@@ -1,10 +1,10 @@
 #ifndef MUSTER_AGENT_SHIM_PROCESS_TREE_H_
 #define MUSTER_AGENT_SHIM_PROCESS_TREE_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace muster::shim {
 

@@ -125,9 +125,10 @@ class Shim {
     for (const int fd : agents) fds.push_back({fd, POLLIN, 0});
 
     const absl::Duration timeout = PollTimeout();
-    const int64_t millis = timeout == absl::InfiniteDuration()
-                               ? -1
-                               : std::max<int64_t>(0, absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1))));
+    const int64_t millis =
+        timeout == absl::InfiniteDuration()
+            ? -1
+            : std::max<int64_t>(0, absl::ToInt64Milliseconds(absl::Ceil(timeout, absl::Milliseconds(1))));
     ::poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(millis, 1'000'000)));
 
     // Commands before exits: a kill and the death it causes may come in one turn.
@@ -257,9 +258,8 @@ class Shim {
     record.by_agent = by_agent_;
     record.orphaned = orphaned_;
     if (const std::optional<int64_t> kills = CgroupOomKills(); kills && oom_kills_before_) {
-      record.oom = record.signal == SIGKILL && !by_agent_ && !orphaned_ && *kills > *oom_kills_before_
-                       ? OomKilled::kYes
-                       : OomKilled::kNo;
+      record.oom = record.signal == SIGKILL && !by_agent_ && !orphaned_ && *kills > *oom_kills_before_ ? OomKilled::kYes
+                                                                                                       : OomKilled::kNo;
     }
     // What it wrote is in the pipes: on file before its end is told, so that its last lines can be told with it.
     for (Output& out : outputs_) ReadOutput(&out);
@@ -274,7 +274,8 @@ class Shim {
     for (const int fd : agents_) Send(fd, *exit_packet_);
   }
 
-  // Renamed into place, not synced: it must outlive the agent and the shim, not the machine, with which the worker dies.
+  // Renamed into place, not synced: it must outlive the agent and the shim, not the machine, with which the worker
+  // dies.
   void WriteRecord(absl::string_view name, const std::string& content) {
     const std::string path = absl::StrCat(options_.dir, "/", name);
     const std::string aside = path + ".tmp";
