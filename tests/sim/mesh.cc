@@ -8,8 +8,10 @@
 namespace muster::sim {
 namespace {
 
-// A peer that does not come, or went without a trace.
+// A peer went without a trace.
 constexpr absl::Duration kPatience = absl::Seconds(5);
+// A peer does not come: the coordinator may be away while only some ranks have their blobs.
+constexpr absl::Duration kConnectPatience = absl::Seconds(30);
 
 }  // namespace
 
@@ -30,7 +32,7 @@ void Mesh::Add(SimAgent* agent, const SimAgent::Key& key) {
     steps_ = worker->spec.train().steps();
     every_ = worker->spec.checkpoint().every();
     step_ = worker->restore_step;
-    world_->loop.After(kPatience, [this] {
+    world_->loop.After(kConnectPatience, [this] {
       if (!started_ && !over_) LoseEachOther();
     });
   }

@@ -160,6 +160,13 @@ void SimAgent::Connect() {
       LearnOfClose(stream, absl::UnavailableError("connection refused"));
     }
   });
+  for (const auto& [key, worker] : workers_) {
+    if (!worker.failure.has_value()) continue;
+    v1::AgentMessage message;
+    *message.mutable_failure() = *worker.failure;
+    Send(std::move(message));
+    SendStatus(worker);
+  }
   // What was not acknowledged is said again.
   for (const auto& [key, worker] : workers_) {
     if (worker.unacknowledged.empty()) continue;
@@ -229,7 +236,14 @@ v1::Register SimAgent::Registration() {
     slot->set_device(v1::CPU);
     slot->set_index(i);
   }
-  for (const auto& [key, worker] : workers_) *r.add_workers() = worker.status;
+  for (const auto& [key, worker] : workers_) {
+    v1::WorkerStatus* status = r.add_workers();
+    *status = worker.status;
+    if (!worker.failure.has_value() || worker.alive) continue;
+    // A registration has no room for what it said before its end, so its end follows that.
+    status->set_state(v1::RUNNING);
+    status->clear_exit();
+  }
   for (const auto& [key, prepared] : prepared_) *r.add_prepared() = prepared;
   return r;
 }
@@ -364,6 +378,8 @@ void SimAgent::Launch(const v1::GangAssignment& gang) {
                                world_->disk.Publish(now->job_id(), now->publish().step(), now->publish().generation(),
                                                     now->publish().world_size());
                              }
+                             world_->Log(absl::StrCat(std::get<0>(key), "/", std::get<1>(key), " rank 0 starts with ",
+                                                      now->publish().step(), " to publish"));
                              world_->disk.RemoveAbandoned(std::get<0>(key), std::get<1>(key));
                            }
                          } else {
@@ -398,9 +414,12 @@ void SimAgent::Direct(const v1::GangAssignment& gang) {
     }
     if (local.rank() != 0 || worker->status.state() < v1::JOINING) continue;
     if (!gang.has_publish() && gang.remove_steps().empty()) continue;
-    Later(world_->Short(), [this, gang] {
-      SimWorker* rank0 = Find({gang.job_id(), gang.generation(), 0});
-      if (rank0 == nullptr || !rank0->alive) return;
+    Later(world_->Short(), [this, job = gang.job_id(), generation = gang.generation()] {
+      SimWorker* rank0 = Find({job, generation, 0});
+      // The worker acts on the newest word.
+      const v1::GangAssignment* now = Assigned(job, generation);
+      if (rank0 == nullptr || !rank0->alive || now == nullptr) return;
+      const v1::GangAssignment gang = *now;
       v1::AgentMessage message;
       message.mutable_published()->set_job_id(gang.job_id());
       message.mutable_published()->set_generation(gang.generation());
@@ -496,12 +515,14 @@ void SimAgent::PeerLost(const Key& key, const std::string& why) {
   SimWorker* worker = Find(key);
   if (worker == nullptr || !worker->alive || worker->done) return;
   if (process_up_) {
+    worker->failure.emplace();
+    worker->failure->set_job_id(std::get<0>(key));
+    worker->failure->set_generation(std::get<1>(key));
+    worker->failure->set_rank(std::get<2>(key));
+    worker->failure->set_kind(v1::PEER_LOST);
+    worker->failure->set_message(why);
     v1::AgentMessage message;
-    message.mutable_failure()->set_job_id(std::get<0>(key));
-    message.mutable_failure()->set_generation(std::get<1>(key));
-    message.mutable_failure()->set_rank(std::get<2>(key));
-    message.mutable_failure()->set_kind(v1::PEER_LOST);
-    message.mutable_failure()->set_message(why);
+    *message.mutable_failure() = *worker->failure;
     Send(std::move(message));
   }
   world_->loop.After(world_->Short(), [this, key, life = node_life_] {

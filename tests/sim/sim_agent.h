@@ -36,6 +36,8 @@ struct SimWorker {
   std::vector<v1::StepMetrics> unacknowledged;
   // All steps are done; it waits for its last commit.
   bool done = false;
+  // What it said of its failure; said again after a reconnect.
+  std::optional<v1::WorkerFailure> failure;
 };
 
 // A node with its agent, faithful to proto/agent.proto: declarative desired state, registration with all it runs, lease,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "coordinator/core/records.h"
 #include "tests/sim/sim_agent.h"
 
@@ -113,11 +114,21 @@ void SimCoordinator::Step(const coordinator::Event& event) {
   ArmTimer();
 }
 
+void SimCoordinator::LogEvents(const Effects& effects) {
+  for (const Effects::Put& put : effects.puts) {
+    if (!absl::StartsWith(put.key, "event/")) continue;
+    v1::StoredEvent event;
+    event.ParseFromString(put.value);
+    world_->Log(absl::StrCat(event.job_id(), "/", event.generation(), " ", event.type(), ": ", event.message()));
+  }
+}
+
 void SimCoordinator::Commit() {
   std::vector<Effects> group;
   group.swap(pending_);
   for (const Effects& effects : group) {
     invariants_.BeforeCommit(records_, effects);
+    LogEvents(effects);
     for (const Effects::Put& put : effects.puts) records_[put.key] = put.value;
     for (const std::string& key : effects.deletes) records_.erase(key);
   }

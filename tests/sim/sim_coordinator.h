@@ -42,6 +42,7 @@ class SimCoordinator {
   SessionId NewSession() { return SessionId(++last_session_); }
   const coordinator::State& state() const { return core_->state(); }
   const std::map<std::string, std::string>& records() const { return records_; }
+  // The records alone give the same state.
   void CheckReload();
 
  private:
@@ -54,6 +55,7 @@ class SimCoordinator {
   void Commit();
   void Apply(const coordinator::Effects& effects);
   void ArmTimer();
+  void LogEvents(const coordinator::Effects& effects);
 
   World* const world_;
   Invariants invariants_;

@@ -16,13 +16,13 @@ void ExpectAllWell(Profile profile, const std::string& name, uint64_t count) {
   }
 }
 
-TEST(Simulation, AnyFaultsEndWell) { ExpectAllWell(Profile::kAny, "any", 200); }
+TEST(Simulation, AnyFaultsEndWell) { ExpectAllWell(Profile::kAny, "any", 100); }
 
 TEST(Simulation, CoordinatorRestartsTouchNoWorker) {
-  ExpectAllWell(Profile::kCoordinatorRestarts, "coordinator-restarts", 50);
+  ExpectAllWell(Profile::kCoordinatorRestarts, "coordinator-restarts", 25);
 }
 
-TEST(Simulation, AgentRestartsTouchNoWorker) { ExpectAllWell(Profile::kAgentRestarts, "agent-restarts", 50); }
+TEST(Simulation, AgentRestartsTouchNoWorker) { ExpectAllWell(Profile::kAgentRestarts, "agent-restarts", 25); }
 
 TEST(Simulation, SameSeedGivesTheSameLife) {
   const Result once = Simulate(7, Profile::kAny, false);

@@ -134,6 +134,7 @@ void Simulation::TryCancel(Client* client) {
 
 void Simulation::CrashCoordinator() {
   if (!coordinator_.up()) return;
+  coordinator_.CheckReload();
   coordinator_.Crash(random().Chance(500));
   world_.loop.After(random().Between(absl::Milliseconds(50), absl::Seconds(random().Chance(200) ? 8 : 1)), [this] {
     if (!coordinator_.up()) coordinator_.Start();
@@ -215,6 +216,7 @@ Result Simulation::Run() {
   }
   // What is finished leaves nothing behind.
   world_.loop.Run(world_.loop.now() + absl::Seconds(5), failed);
+  coordinator_.CheckReload();
   if (!failed()) CheckEnd();
   result_.ok = !failed();
   if (failed()) result_.what = *world_.failure;
@@ -224,7 +226,7 @@ Result Simulation::Run() {
 
 void Simulation::Reload() {
   coordinator_.CheckReload();
-  world_.loop.After(absl::Seconds(1), [this] { Reload(); });
+  world_.loop.After(absl::Seconds(20), [this] { Reload(); });
 }
 
 void Simulation::EndFaults() {
