@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A coordinator that does what a test tells it.
+// A coordinator that does what a test tells it; told before it is started.
 class FakeCtl : public v1::CtlService::Service {
  public:
   grpc::Status GetCluster(grpc::ServerContext*, const v1::GetClusterRequest* request, v1::ClusterView* view) override {
@@ -81,6 +81,11 @@ class FakeCtl : public v1::CtlService::Service {
   int streams_to_break = 0;
   bool hang = false;
   std::atomic<int> watches = 0;
+  std::vector<std::string> Tokens() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return tokens;
+  }
+
   std::mutex mutex;
   std::vector<std::string> tokens;
 };
@@ -109,23 +114,23 @@ class GrpcClientTest : public ::testing::Test {
 };
 
 TEST_F(GrpcClientTest, SubmitIsRepeatedWithTheSameToken) {
-  Start();
   fake_.submits_to_refuse = 2;
+  Start();
   v1::JobSpec spec;
   spec.set_name("a");
   absl::StatusOr<v1::JobView> job = client_->SubmitJob(spec, "0123456789abcdef");
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->job_id(), "a-1");
-  EXPECT_EQ(fake_.tokens, std::vector<std::string>(3, "0123456789abcdef"));
+  EXPECT_EQ(fake_.Tokens(), std::vector<std::string>(3, "0123456789abcdef"));
 }
 
 TEST_F(GrpcClientTest, RefusedSubmitIsNotRepeated) {
-  Start();
   fake_.submit_status = {grpc::StatusCode::ALREADY_EXISTS, "name: job a-1 has the name 'a'\nand more"};
+  Start();
   absl::Status status = client_->SubmitJob({}, "0123456789abcdef").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(std::string(status.message()), "name: job a-1 has the name 'a' and more") << "one line";
-  EXPECT_EQ(fake_.tokens.size(), 1u);
+  EXPECT_EQ(fake_.Tokens().size(), 1u);
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kFailed);
 }
 
@@ -139,8 +144,8 @@ TEST_F(GrpcClientTest, NobodyThereIsUnreachable) {
 }
 
 TEST_F(GrpcClientTest, AnotherProtocolIsAVersionMismatch) {
-  Start();
   fake_.protocol = kProtocolVersion + 1;
+  Start();
   absl::Status status = client_->GetCluster().status();
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kVersionMismatch);
   EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat("musterctl ", kVersion)));
@@ -148,14 +153,14 @@ TEST_F(GrpcClientTest, AnotherProtocolIsAVersionMismatch) {
 }
 
 TEST_F(GrpcClientTest, CoordinatorsRefusalIsAVersionMismatch) {
-  Start();
   fake_.cluster_status = {grpc::StatusCode::FAILED_PRECONDITION, "too old"};
+  Start();
   EXPECT_EQ(ExitCodeOf(client_->GetCluster().status()), ExitCode::kVersionMismatch);
 }
 
 TEST_F(GrpcClientTest, OtherServiceIsNoCoordinator) {
-  Start();
   fake_.cluster_status = {grpc::StatusCode::UNIMPLEMENTED, "no such method"};
+  Start();
   absl::Status status = client_->GetCluster().status();
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kUnreachable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("what answers there is no coordinator (no such method)"));
@@ -169,8 +174,8 @@ TEST_F(GrpcClientTest, UnknownJobIsNotFound) {
 }
 
 TEST_F(GrpcClientTest, BrokenWatchGoesOn) {
-  Start();
   fake_.streams_to_break = 2;
+  Start();
   int troubles = 0;
   std::vector<int64_t> steps;
   client_->OnTrouble([&](const std::string&) { ++troubles; });
@@ -186,16 +191,16 @@ TEST_F(GrpcClientTest, BrokenWatchGoesOn) {
 }
 
 TEST_F(GrpcClientTest, WatchEndsWhenTheCallerHasEnough) {
-  Start();
   fake_.hang = true;
+  Start();
   int seen = 0;
   EXPECT_TRUE(client_->WatchJob("x", absl::InfiniteFuture(), [&](const v1::JobSnapshot&) { return ++seen < 3; }).ok());
   EXPECT_EQ(seen, 3);
 }
 
 TEST_F(GrpcClientTest, WatchEndsAtItsDeadline) {
-  Start();
   fake_.hang = true;
+  Start();
   absl::Status status = client_->WatchJob("x", Clock::Real()->Now() + absl::Milliseconds(200),
                                           [](const v1::JobSnapshot&) { return true; });
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kTimeout) << status;
