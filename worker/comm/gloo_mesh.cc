@@ -27,6 +27,7 @@ namespace {
 constexpr uint64_t kSlot = 0;
 // Nobody receives from this one.
 constexpr uint64_t kProbeSlot = 1;
+constexpr char kBlobVersion = 1;
 // Nobody sends to this one.
 constexpr uint64_t kWatchSlot = 2;
 
@@ -69,9 +70,10 @@ class GlooMesh::Context final : public gloo::Context {
     transportContext_->setTimeout(absl::ToChronoMilliseconds(options.connect_timeout) / kConnectFactor);
   }
 
-  // Where each peer reaches this rank, by peer, without an entry for itself.
+  // A version byte, which also keeps the blob of a rank without peers from being empty: an empty one means "not there
+  // yet". Then where each peer reaches this rank, by peer, without an entry for itself.
   std::string Listen() {
-    std::string blob;
+    std::string blob(1, kBlobVersion);
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank) continue;
       const std::vector<char> bytes = transportContext_->createPair(peer)->address().bytes();
@@ -82,9 +84,9 @@ class GlooMesh::Context final : public gloo::Context {
 
   // To where `peer` listens for this rank. Throws.
   void ConnectTo(int peer, const std::string& blob) {
-    const size_t bytes = blob.size() / (size - 1);
+    const size_t bytes = (blob.size() - 1) / (size - 1);
     const size_t index = rank < peer ? rank : rank - 1;
-    const auto begin = blob.begin() + index * bytes;
+    const auto begin = blob.begin() + 1 + index * bytes;
     transportContext_->getPair(peer)->connect(std::vector<char>(begin, begin + bytes));
   }
 
