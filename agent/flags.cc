@@ -22,8 +22,8 @@ constexpr char kAbout[] =
 
 constexpr char kFooter[] =
     "Examples:\n"
-    "  muster-agent --coordinator 10.0.0.1:7600 --state_dir /var/lib/muster/agent\n"
-    "  muster-agent --coordinator localhost:7600 --state_dir /tmp/n1 --node_id n1 --cpu_slots 2\n"
+    "  muster-agent --coordinator 10.0.0.1:7070 --state_dir /var/lib/muster/agent\n"
+    "  muster-agent --coordinator localhost:7070 --state_dir /tmp/n1 --node_id n1 --cpu_slots 2\n"
     "\n"
     "Stopping it:\n"
     "  SIGTERM, SIGINT  the node leaves: workers get SIGTERM, their job's grace period, SIGKILL; then the agent says\n"

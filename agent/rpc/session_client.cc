@@ -75,7 +75,8 @@ class SessionClient::Impl {
     absl::Duration pause = options_.first_pause;
     while (!Stopping()) {
       const absl::Status probe = ProbeTcp(options_.coordinator, options_.connect_timeout);
-      if (absl::IsFailedPrecondition(probe)) options_.on_event(CoordinatorRefused{});
+      const bool refused = absl::IsFailedPrecondition(probe);
+      if (refused) options_.on_event(CoordinatorRefused{});
       if (!probe.ok()) {
         SayOnce(absl::StrCat("cannot reach the coordinator at ", target_, ": ", probe.message(),
                              "; trying again until it answers"));
@@ -85,6 +86,8 @@ class SessionClient::Impl {
       Pause(pause);
       // Several looks within a lease: that connections are refused must be known before it is over.
       pause = std::min({pause * 2, options_.longest_pause, lease_ / 4});
+      // A refusal costs next to nothing, and the coordinator is probably about to be back.
+      if (refused) pause = std::min(pause, options_.longest_refused_pause);
     }
     std::lock_guard<std::mutex> lock(mu_);
     ended_ = true;

@@ -18,6 +18,7 @@ struct SessionClientOptions {
   HostPort coordinator;
   absl::Duration first_pause = absl::Milliseconds(50);
   absl::Duration longest_pause = absl::Seconds(1);
+  absl::Duration longest_refused_pause = absl::Milliseconds(250);
   absl::Duration connect_timeout = absl::Seconds(1);
   // Gets SessionOpened, CoordinatorSaid, SessionLost and CoordinatorRefused. Called from any thread.
   std::function<void(Event)> on_event;
