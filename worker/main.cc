@@ -23,9 +23,7 @@ namespace {
 int signal_pipe[2] = {-1, -1};
 
 // A handler rather than a blocked signal: libraries start threads before main does, and any thread may get it.
-void OnTerminate(int) {
-  [[maybe_unused]] const ssize_t n = write(signal_pipe[1], "", 1);
-}
+void OnTerminate(int) { [[maybe_unused]] const ssize_t n = write(signal_pipe[1], "", 1); }
 
 [[noreturn]] void ExitNow(ExitCode code) { _exit(static_cast<int>(code)); }
 
@@ -93,7 +91,8 @@ int Main() {
 int main(int argc, char** argv) {
   CLI::App app(
       "One rank of a native training job.\n\nThis program is started by muster-agent, one process a slot; to train "
-      "something, submit a job: musterctl submit --help\n\nExit codes: 0 done; 1 failed, a restart may help; 3 disowned by "
+      "something, submit a job: musterctl submit --help\n\nExit codes: 0 done; 1 failed, a restart may help; 3 "
+      "disowned by "
       "the agent; 64 not started by an agent; 75 lost a peer; 78 failed, a restart would fail again; 143 SIGTERM",
       "muster-worker");
   app.set_version_flag("--version", absl::StrCat("muster-worker ", muster::kVersion));

@@ -1,10 +1,9 @@
 // NCCL against the suite that all communicators pass. One rank: NCCL wants a GPU of its own for each.
 
-#include "worker/comm/nccl.h"
-
 #include <cuda_runtime.h>
 
 #include "worker/comm/conformance.h"
+#include "worker/comm/nccl.h"
 
 namespace muster::worker {
 namespace {

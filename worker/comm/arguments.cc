@@ -30,8 +30,9 @@ absl::Status CheckAllReduce(const Buffer& inout) { return CheckOne("all-reduce",
 absl::Status CheckReduceScatter(const ConstBuffer& in, const Buffer& out, int size) {
   if (absl::Status s = CheckPair("reduce-scatter", in, out); !s.ok()) return s;
   if (in.count != out.count * size) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "reduce-scatter: %d elements in, %d out, %d ranks; the input must be ranks * output", in.count, out.count, size));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("reduce-scatter: %d elements in, %d out, %d ranks; the input must be ranks * output", in.count,
+                        out.count, size));
   }
   return absl::OkStatus();
 }

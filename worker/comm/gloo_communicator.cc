@@ -47,7 +47,8 @@ class GlooCommunicator final : public Communicator {
 
   absl::Status ReduceScatterSum(ConstBuffer in, Buffer out) override {
     MUSTER_RETURN_IF_ERROR(CheckReduceScatter(in, out, size_));
-    return SumPart(Start("reduce-scatter"), static_cast<const char*>(in.data), EvenStarts(out.count), in.type, out.data);
+    return SumPart(Start("reduce-scatter"), static_cast<const char*>(in.data), EvenStarts(out.count), in.type,
+                   out.data);
   }
 
   absl::Status AllGather(ConstBuffer in, Buffer out) override {
@@ -148,7 +149,8 @@ class GlooCommunicator final : public Communicator {
       Regions from, to;
       ForEachPeer([&](int peer) {
         from.Add(peer, peer * stride, mine * width);
-        to.Add(peer, (starts[peer] + begin) * width, std::min(segment, starts[peer + 1] - starts[peer] - begin) * width);
+        to.Add(peer, (starts[peer] + begin) * width,
+               std::min(segment, starts[peer + 1] - starts[peer] - begin) * width);
       });
       MUSTER_RETURN_IF_ERROR(Exchange(op, in, to, received.data(), from));
       for (int r = 0; r < size_; ++r) {

@@ -20,8 +20,8 @@ inline std::string GlooReason(const std::exception& e) {
   return text.substr(0, text.find('\n'));
 }
 
-// Gloo has no error codes, so this goes by the text: "Connect timeout ...", "Timed out waiting ...", "Application timeout
-// caused ...", "...: Connection timed out".
+// Gloo has no error codes, so this goes by the text: "Connect timeout ...", "Timed out waiting ...", "Application
+// timeout caused ...", "...: Connection timed out".
 inline bool GlooTimedOut(const std::exception& e) {
   const std::string reason = GlooReason(e);
   return absl::StrContains(reason, "imeout") || absl::StrContains(reason, "imed out");

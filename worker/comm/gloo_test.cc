@@ -18,9 +18,7 @@ std::vector<absl::StatusOr<std::unique_ptr<Communicator>>> Connect(int size, con
   std::vector<absl::StatusOr<std::unique_ptr<Communicator>>> ranks(size);
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&, r] {
-      ranks[r] = NewGlooCommunicator({r, size, address, timeout}, exchange->ForRank(r));
-    });
+    threads.emplace_back([&, r] { ranks[r] = NewGlooCommunicator({r, size, address, timeout}, exchange->ForRank(r)); });
   }
   for (std::thread& t : threads) t.join();
   return ranks;
@@ -74,9 +72,8 @@ TEST(Gloo, AddressOfAnotherMachineIsRefusedAndNamed) {
 }
 
 TEST(Gloo, FailedExchangeIsPassedOn) {
-  auto comm = NewGlooCommunicator({0, 2, "127.0.0.1"}, [](const std::string&) {
-    return absl::FailedPreconditionError("an old generation");
-  });
+  auto comm = NewGlooCommunicator(
+      {0, 2, "127.0.0.1"}, [](const std::string&) { return absl::FailedPreconditionError("an old generation"); });
   EXPECT_EQ(comm.status(), absl::FailedPreconditionError("an old generation"));
 }
 
@@ -98,11 +95,8 @@ TEST(Gloo, PeerThatNeverConnectsIsNamedAtTheDeadline) {
     });
     EXPECT_FALSE(comm.ok());
   });
-  auto comm = NewGlooCommunicator({.rank = 0,
-                                   .size = 2,
-                                   .address = "127.0.0.1",
-                                   .connect_timeout = absl::Milliseconds(500)},
-                                  exchange.ForRank(0));
+  auto comm = NewGlooCommunicator(
+      {.rank = 0, .size = 2, .address = "127.0.0.1", .connect_timeout = absl::Milliseconds(500)}, exchange.ForRank(0));
   peer.join();
   // Whether it is refused or waits depends on which of the two would have called the other.
   EXPECT_TRUE(absl::IsDeadlineExceeded(comm.status()) || absl::IsUnavailable(comm.status())) << comm.status();
@@ -129,7 +123,8 @@ TEST(Gloo, KilledProcessMakesItsPeersUnavailable) {
     std::vector<float> values(1 << 20, 1.f);
     for (int i = 0;; ++i) {
       if (rank == 2 && i == 3) kill(getpid(), SIGKILL);
-      if (absl::Status s = (*comm)->AllReduceSum({values.data(), static_cast<int64_t>(values.size())}); !s.ok()) return s;
+      if (absl::Status s = (*comm)->AllReduceSum({values.data(), static_cast<int64_t>(values.size())}); !s.ok())
+        return s;
     }
   };
   std::vector<pid_t> children;

@@ -55,8 +55,8 @@ class Group {
       return result_;
     }
     Clock* const clock = Clock::Real();
-    const bool woken = clock->WaitUntil(lock, cv_, clock->Now() + timeout_,
-                                        [&] { return round_ != round || !Health(rank).ok(); });
+    const bool woken =
+        clock->WaitUntil(lock, cv_, clock->Now() + timeout_, [&] { return round_ != round || !Health(rank).ok(); });
     if (round_ != round) return result_;
     failed_ = true;
     cv_.notify_all();

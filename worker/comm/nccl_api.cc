@@ -24,16 +24,13 @@ absl::StatusOr<const NcclApi*> Load() {
                                             "); install NCCL, or add its folder to LD_LIBRARY_PATH"));
   }
   auto* const api = new NcclApi;
-  for (const absl::Status& s : {Find(library, "ncclGetUniqueId", &api->get_unique_id),
-                                Find(library, "ncclCommInitRankConfig", &api->comm_init),
-                                Find(library, "ncclCommGetAsyncError", &api->async_error),
-                                Find(library, "ncclCommFinalize", &api->comm_finalize),
-                                Find(library, "ncclCommDestroy", &api->comm_destroy),
-                                Find(library, "ncclCommAbort", &api->comm_abort),
-                                Find(library, "ncclAllReduce", &api->all_reduce),
-                                Find(library, "ncclReduceScatter", &api->reduce_scatter),
-                                Find(library, "ncclAllGather", &api->all_gather),
-                                Find(library, "ncclBroadcast", &api->broadcast)}) {
+  for (const absl::Status& s :
+       {Find(library, "ncclGetUniqueId", &api->get_unique_id), Find(library, "ncclCommInitRankConfig", &api->comm_init),
+        Find(library, "ncclCommGetAsyncError", &api->async_error),
+        Find(library, "ncclCommFinalize", &api->comm_finalize), Find(library, "ncclCommDestroy", &api->comm_destroy),
+        Find(library, "ncclCommAbort", &api->comm_abort), Find(library, "ncclAllReduce", &api->all_reduce),
+        Find(library, "ncclReduceScatter", &api->reduce_scatter), Find(library, "ncclAllGather", &api->all_gather),
+        Find(library, "ncclBroadcast", &api->broadcast)}) {
     if (!s.ok()) return s;
   }
   return api;

@@ -171,7 +171,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> NewNcclCommunicator(const CommOpti
   MUSTER_ASSIGN_OR_RETURN(const NcclApi* const api, NcclApi::Get());
   ncclUniqueId id = {};
   if (options.rank == 0) MUSTER_RETURN_IF_ERROR(NcclStatus(api->get_unique_id(&id), "making an id"));
-  MUSTER_ASSIGN_OR_RETURN(const std::vector<std::string> blobs, exchange(std::string(id.internal, sizeof(id.internal))));
+  MUSTER_ASSIGN_OR_RETURN(const std::vector<std::string> blobs,
+                          exchange(std::string(id.internal, sizeof(id.internal))));
   if (static_cast<int>(blobs.size()) != options.size || blobs[0].size() != sizeof(id.internal)) {
     return absl::InternalError("the rendezvous gave no NCCL id; do all workers come from one release?");
   }

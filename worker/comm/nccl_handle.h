@@ -20,8 +20,8 @@
 
 namespace muster::worker {
 
-// A non-blocking ncclComm_t, and the thread that aborts it. NCCL tells of no peer that was killed on the same host, and a
-// kernel that waits for one never ends; so every wait polls, and aborting never stands behind the call that hangs.
+// A non-blocking ncclComm_t, and the thread that aborts it. NCCL tells of no peer that was killed on the same host, and
+// a kernel that waits for one never ends; so every wait polls, and aborting never stands behind the call that hangs.
 class NcclHandle {
  public:
   static absl::StatusOr<std::unique_ptr<NcclHandle>> Create(const NcclApi* api, const ncclUniqueId& id, int rank,

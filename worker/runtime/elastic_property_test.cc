@@ -112,7 +112,8 @@ TEST_P(ElasticProperty, EverySampleOnceAndTheSameCurveAcrossRandomResizes) {
         job.FenceAllAtStep(job.committed_step() + 1 + static_cast<int>(random() % 9));
         break;
       case 1:
-        job.FenceRankAtStep(static_cast<int>(random() % world), job.committed_step() + 1 + static_cast<int>(random() % 9));
+        job.FenceRankAtStep(static_cast<int>(random() % world),
+                            job.committed_step() + 1 + static_cast<int>(random() % 9));
         break;
       case 2:
         job.Hold();

@@ -15,7 +15,8 @@ enum class ExitCode {
   kUsage = 64,
   // A peer went away or did not answer; this worker is collateral (EX_TEMPFAIL).
   kPeerLost = 75,
-  // A restart would fail in the same way: bad data or spec, a folder that cannot be written, a diverged loss (EX_CONFIG).
+  // A restart would fail in the same way: bad data or spec, a folder that cannot be written, a diverged loss
+  // (EX_CONFIG).
   kPermanent = 78,
   // SIGTERM.
   kTerminated = 143,

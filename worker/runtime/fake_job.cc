@@ -74,7 +74,8 @@ absl::StatusOr<v1::HelloReply> FakeJob::Hello(const v1::HelloRequest& request) {
   reply.set_workers_on_host(world_);
   if (restore_ > 0) {
     *reply.mutable_restore() = RefOf(restore_);
-    if (request.worker().rank() == 0 && published_.count(restore_) == 0) *reply.mutable_publish() = committed_[restore_];
+    if (request.worker().rank() == 0 && published_.count(restore_) == 0)
+      *reply.mutable_publish() = committed_[restore_];
   }
   return reply;
 }
@@ -84,9 +85,8 @@ absl::StatusOr<v1::JoinReply> FakeJob::Join(const v1::JoinRequest& request) {
   MUSTER_RETURN_IF_ERROR(Check(request.worker()));
   blobs_[request.worker().rank()] = request.blob();
   cv_.notify_all();
-  Clock::Real()->WaitUntil(lock, cv_, Clock::Real()->Now() + absl::Seconds(60), [&] {
-    return static_cast<int>(blobs_.size()) == world_ || !Check(request.worker()).ok();
-  });
+  Clock::Real()->WaitUntil(lock, cv_, Clock::Real()->Now() + absl::Seconds(60),
+                           [&] { return static_cast<int>(blobs_.size()) == world_ || !Check(request.worker()).ok(); });
   MUSTER_RETURN_IF_ERROR(Check(request.worker()));
   if (static_cast<int>(blobs_.size()) != world_) return absl::DeadlineExceededError("the gang did not form");
   v1::JoinReply reply;

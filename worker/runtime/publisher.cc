@@ -63,7 +63,8 @@ void Publisher::Run() {
   const auto stopping = [&](const v1::ReportReply&) { return stopping_.load(); };
   while (!stopping_) {
     // Without work only if the reporter hears no more.
-    if (!options_.reporter->WaitFor(absl::InfiniteFuture(), [&](const v1::ReportReply& d) { return HasWork(d); })) return;
+    if (!options_.reporter->WaitFor(absl::InfiniteFuture(), [&](const v1::ReportReply& d) { return HasWork(d); }))
+      return;
     if (stopping_) return;
     if (!Perform(options_.reporter->directives())) {
       options_.reporter->WaitFor(options_.clock->Now() + kPause, stopping);

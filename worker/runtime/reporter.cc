@@ -75,6 +75,11 @@ v1::ReportReply Reporter::directives() {
   return directives_;
 }
 
+bool Reporter::hold_at_checkpoint() {
+  std::lock_guard<std::mutex> lock(mu_);
+  return directives_.hold_at_checkpoint();
+}
+
 bool Reporter::WaitFor(absl::Time deadline, const std::function<bool(const v1::ReportReply&)>& ready) {
   std::unique_lock<std::mutex> lock(mu_);
   ++waiters_;

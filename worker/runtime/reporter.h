@@ -17,8 +17,8 @@
 
 namespace muster::worker {
 
-// Tells the agent how this worker does, on a thread of its own: at once when something happened, otherwise every 200 ms.
-// Keeps what was not accepted and tells it again, so an agent may restart. Thread-safe.
+// Tells the agent how this worker does, on a thread of its own: at once when something happened, otherwise every 200
+// ms. Keeps what was not accepted and tells it again, so an agent may restart. Thread-safe.
 class Reporter {
  public:
   struct Options {
@@ -40,6 +40,7 @@ class Reporter {
 
   // What the agent last said.
   v1::ReportReply directives();
+  bool hold_at_checkpoint();
   // Waits until `ready` holds of the directives, or until `deadline`, or until Interrupt. Returns ready().
   bool WaitFor(absl::Time deadline, const std::function<bool(const v1::ReportReply&)>& ready);
   // Waits until the agent has accepted all that was told before the call.

@@ -22,13 +22,13 @@ absl::Status Probe(FileSystem* fs, const std::string& job_dir, const std::string
 }  // namespace
 
 absl::Status CheckWritable(FileSystem* fs, const std::string& job_dir, const v1::WorkerRef& worker) {
-  const absl::Status s =
-      Probe(fs, job_dir, absl::StrCat(job_dir, "/.probe-", worker.generation(), "-", worker.rank()));
+  const absl::Status s = Probe(fs, job_dir, absl::StrCat(job_dir, "/.probe-", worker.generation(), "-", worker.rank()));
   if (s.ok()) return s;
   const char* const remedy = absl::IsResourceExhausted(s)
                                  ? "free space there"
                                  : "name a folder that the workers' user may write to on every node";
-  return absl::Status(s.code(), absl::StrCat("checkpoint.dir: cannot save in ", job_dir, ": ", s.message(), "; ", remedy));
+  return absl::Status(s.code(),
+                      absl::StrCat("checkpoint.dir: cannot save in ", job_dir, ": ", s.message(), "; ", remedy));
 }
 
 }  // namespace muster::worker

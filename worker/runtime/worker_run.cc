@@ -60,7 +60,7 @@ class Run {
     stage_ = Stage::kTrain;
     while (trainer_->step() < train_.steps()) {
       const absl::Time begin = env_.clock->Now();
-      MUSTER_ASSIGN_OR_RETURN(const StepResult done, trainer_->Step(reporter_->directives().hold_at_checkpoint()));
+      MUSTER_ASSIGN_OR_RETURN(const StepResult done, trainer_->Step(reporter_->hold_at_checkpoint()));
       const absl::Duration took = env_.clock->Now() - begin;
       if (audit_) MUSTER_RETURN_IF_ERROR(audit_->Append(done.step, trainer_->last_samples()));
       MUSTER_RETURN_IF_ERROR(Tell(done, took));
@@ -74,9 +74,7 @@ class Run {
 
  private:
   // At every multiple of `every` (0: never), and at the end.
-  bool IsDue(int64_t every, int64_t step) const {
-    return step == train_.steps() || (every > 0 && step % every == 0);
-  }
+  bool IsDue(int64_t every, int64_t step) const { return step == train_.steps() || (every > 0 && step % every == 0); }
 
   absl::Status OpenData() {
     if (!hello_.spec().has_train()) return absl::InvalidArgumentError("train: missing; this program runs nothing else");
@@ -115,10 +113,8 @@ class Run {
 
   absl::Status Connect() {
     stage_ = Stage::kConnect;
-    const CommOptions options = {.rank = rank_,
-                                 .size = hello_.world_size(),
-                                 .address = hello_.address(),
-                                 .timeout = kCollectiveTimeout};
+    const CommOptions options = {
+        .rank = rank_, .size = hello_.world_size(), .address = hello_.address(), .timeout = kCollectiveTimeout};
     MUSTER_ASSIGN_OR_RETURN(comm_, env_.new_communicator(options, [&](const std::string& blob) {
       stage_ = Stage::kAgent;
       v1::JoinRequest request;
@@ -177,8 +173,8 @@ class Run {
 
   absl::Status Save(int64_t step, bool hold) {
     stage_ = Stage::kSave;
-    // The agent knows of one uncommitted shard a worker. Where steps are faster than commits, wait, or none would ever be
-    // complete; but not long, because the coordinator may be away.
+    // The agent knows of one uncommitted shard a worker. Where steps are faster than commits, wait, or none would ever
+    // be complete; but not long, because the coordinator may be away.
     reporter_->WaitFor(env_.clock->Now() + kLastCommitPatience,
                        [&](const v1::ReportReply& d) { return d.committed_step() >= last_saved_; });
     const absl::Time begin = env_.clock->Now();

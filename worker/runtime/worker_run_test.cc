@@ -143,15 +143,19 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoData",
             [](v1::JobSpec* s, const std::string&) { s->mutable_train()->mutable_data()->set_train("/no/such.bin"); },
             "/no/such.bin"},
-        Bad{"TokenBeyondVocabulary", [](v1::JobSpec* s, const std::string&) { s->mutable_train()->mutable_model()->set_vocab(9); },
-            "train.bin"},
+        Bad{"TokenBeyondVocabulary",
+            [](v1::JobSpec* s, const std::string&) { s->mutable_train()->mutable_model()->set_vocab(9); }, "train.bin"},
         Bad{"NoTrain", [](v1::JobSpec* s, const std::string&) { s->clear_train(); }, "train"},
         Bad{"Gpu", [](v1::JobSpec* s, const std::string&) { s->set_device(v1::GPU); }, "device"},
         Bad{"CheckpointDirIsBelowAFile",
-            [](v1::JobSpec* s, const std::string& folder) { s->mutable_checkpoint()->set_dir(folder + "/train.bin/x"); },
+            [](v1::JobSpec* s, const std::string& folder) {
+              s->mutable_checkpoint()->set_dir(folder + "/train.bin/x");
+            },
             "checkpoint.dir"},
         Bad{"SampleLogDirIsAFile",
-            [](v1::JobSpec* s, const std::string& folder) { s->mutable_train()->set_sample_log_dir(folder + "/train.bin"); },
+            [](v1::JobSpec* s, const std::string& folder) {
+              s->mutable_train()->set_sample_log_dir(folder + "/train.bin");
+            },
             "sample_log_dir"},
         Bad{"Diverges",
             [](v1::JobSpec* s, const std::string&) {
@@ -236,7 +240,8 @@ TEST(WorkerRun, AFullDiskIsPermanentNamesTheFolderAndLeavesNoPart) {
     FakeJob job(TinyJob(folder, 8));
     job.StartGeneration(1);
     FullDisk disk(part, absl::ResourceExhaustedError("no space left on device"));
-    EXPECT_THAT(RunGeneration(&job, 1, [&](int, WorkerEnv* env) { env->fs = &disk; }), ElementsAre(ExitCode::kPermanent));
+    EXPECT_THAT(RunGeneration(&job, 1, [&](int, WorkerEnv* env) { env->fs = &disk; }),
+                ElementsAre(ExitCode::kPermanent));
     EXPECT_EQ(job.failures()[0].kind(), v1::PERMANENT);
     EXPECT_THAT(job.failures()[0].message(), HasSubstr(folder + "/checkpoints/job-1"));
     EXPECT_THAT(job.failures()[0].message(), HasSubstr("free space"));
