@@ -114,7 +114,7 @@ absl::Status LoadSlices(FileSystem* fs, const std::string& path, const v1::Check
                         const std::vector<TensorSlice>& targets) {
   MUSTER_RETURN_IF_ERROR(ValidateManifest(manifest, absl::StrCat("manifest of ", path)));
   MUSTER_ASSIGN_OR_RETURN(const Plan plan, MakePlan(manifest, targets, path));
-  std::vector<char> buffer(kPieceBytes);
+  std::vector<char> buffer(LargestPiece(manifest));
   for (const v1::ShardFile& shard : manifest.files()) {
     const auto chunks = plan.find(shard.name());
     if (chunks == plan.end()) continue;

@@ -1,7 +1,10 @@
 #include "worker/checkpoint/shard_file.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "worker/checkpoint/layout.h"
 
 namespace muster::worker {
 
@@ -20,6 +23,12 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenShard(FileSystem* fs, cons
                                             ": the file is damaged; resume from another checkpoint"));
   }
   return file;
+}
+
+int64_t LargestPiece(const v1::CheckpointManifest& manifest) {
+  int64_t largest = 0;
+  for (const v1::ShardFile& shard : manifest.files()) largest = std::max(largest, shard.bytes());
+  return std::min(largest, kPieceBytes);
 }
 
 absl::Status ReadShard(const RandomAccessFile& file, const std::string& path, int64_t offset, int64_t n, char* out) {

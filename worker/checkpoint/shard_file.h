@@ -16,6 +16,9 @@ namespace muster::worker {
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenShard(FileSystem* fs, const std::string& path,
                                                             const v1::ShardFile& shard);
 
+// Room for any piece of the manifest's files: at most kPieceBytes.
+int64_t LargestPiece(const v1::CheckpointManifest& manifest);
+
 // As RandomAccessFile::Read, but a file that has become shorter is DATA_LOSS.
 absl::Status ReadShard(const RandomAccessFile& file, const std::string& path, int64_t offset, int64_t n, char* out);
 

@@ -80,7 +80,7 @@ absl::Status VerifyCheckpoint(FileSystem* fs, const std::string& path) {
   for (const v1::TensorEntry& tensor : manifest.tensors()) {
     for (const v1::TensorChunk& chunk : tensor.chunks()) by_file[chunk.file()].push_back({&tensor, &chunk});
   }
-  std::vector<char> buffer(kPieceBytes);
+  std::vector<char> buffer(LargestPiece(manifest));
   for (const v1::ShardFile& shard : manifest.files()) {
     const std::string file_path = JoinPath(path, shard.name());
     std::vector<ChunkOfTensor>& chunks = by_file[shard.name()];
