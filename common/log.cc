@@ -23,9 +23,9 @@ void SetLogProgram(absl::string_view name) { Program() = std::string(name); }
 
 void LogLine(Severity severity, absl::string_view message) {
   const char* letter = severity == Severity::kInfo ? "I" : severity == Severity::kWarning ? "W" : "E";
-  const std::string line = absl::StrCat(
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", Clock::Real()->Now(), absl::UTCTimeZone()), " ", letter, " ",
-      Program(), ": ", absl::StrReplaceAll(message, {{"\n", "\\n"}}), "\n");
+  const std::string line =
+      absl::StrCat(absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", Clock::Real()->Now(), absl::UTCTimeZone()), " ", letter,
+                   " ", Program(), ": ", absl::StrReplaceAll(message, {{"\n", "\\n"}}), "\n");
   // A log line that cannot be written has nowhere to be reported.
   [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
 }

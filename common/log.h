@@ -3,10 +3,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "common/severity.h"
 
 namespace muster {
-
-enum class Severity { kInfo, kWarning, kError };
 
 // One line to standard error: "<RFC 3339 time> I|W|E <program>: <message>". Thread-safe; a line is one write.
 void LogLine(Severity severity, absl::string_view message);

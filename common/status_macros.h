@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define MUSTER_RETURN_IF_ERROR(expr)                      \
-  do {                                                    \
+#define MUSTER_RETURN_IF_ERROR(expr)                                                       \
+  do {                                                                                     \
     if (absl::Status muster_status_ = (expr); !muster_status_.ok()) return muster_status_; \
   } while (false)
 

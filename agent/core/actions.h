@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/core/types.h"
-#include "common/log.h"
+#include "common/severity.h"
 #include "proto/agent.pb.h"
 #include "proto/worker.pb.h"
 

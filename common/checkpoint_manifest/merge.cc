@@ -34,12 +34,11 @@ absl::Status AddTensors(const v1::ShardReport& report, std::map<std::string, v1:
     auto [it, is_new] = tensors->try_emplace(tensor.name(), tensor);
     if (is_new) continue;
     v1::TensorEntry& merged = it->second;
-    const bool same_shape = std::equal(merged.shape().begin(), merged.shape().end(), tensor.shape().begin(),
-                                       tensor.shape().end());
+    const bool same_shape =
+        std::equal(merged.shape().begin(), merged.shape().end(), tensor.shape().begin(), tensor.shape().end());
     if (merged.dtype() != tensor.dtype() || !same_shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("rank ", report.rank(), " reports another dtype or shape of ", tensor.name(),
-                       " than the ranks before it"));
+      return absl::InvalidArgumentError(absl::StrCat("rank ", report.rank(), " reports another dtype or shape of ",
+                                                     tensor.name(), " than the ranks before it"));
     }
     merged.mutable_chunks()->MergeFrom(tensor.chunks());
   }
@@ -53,15 +52,15 @@ absl::Status SortAndCheckCoverage(v1::TensorEntry* tensor) {
   int64_t covered = 0;
   for (const v1::TensorChunk& chunk : tensor->chunks()) {
     if (chunk.start() != covered || chunk.length() < 0 || chunk.length() > elements - covered) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the slices of ", tensor->name(), " do not cover it once: one starts at ", chunk.start(), " with length ",
-          chunk.length(), " where ", covered, " of ", elements, " elements are covered"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the slices of ", tensor->name(), " do not cover it once: one starts at ", chunk.start(),
+                       " with length ", chunk.length(), " where ", covered, " of ", elements, " elements are covered"));
     }
     covered += chunk.length();
   }
   if (covered != elements) {
-    return absl::InvalidArgumentError(absl::StrCat("the slices of ", tensor->name(), " end at ", covered, " of ",
-                                                   elements, " elements"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the slices of ", tensor->name(), " end at ", covered, " of ", elements, " elements"));
   }
   return absl::OkStatus();
 }

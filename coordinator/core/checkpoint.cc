@@ -53,8 +53,8 @@ void Commit(Turn& turn, Job& job, int64_t step, v1::CheckpointManifest manifest)
   checkpoint.set_job_id(job.record.job_id());
   checkpoint.set_step(step);
   checkpoint.set_generation(job.gang->generation);
-  checkpoint.set_path(absl::StrFormat("%s/%s/step-%08d", job.record.spec().checkpoint().dir(), job.record.job_id(),
-                                      step));
+  checkpoint.set_path(
+      absl::StrFormat("%s/%s/step-%08d", job.record.spec().checkpoint().dir(), job.record.job_id(), step));
   int64_t bytes = 0;
   for (const v1::ShardFile& file : manifest.files()) bytes += file.bytes();
   checkpoint.set_bytes(bytes);
@@ -98,8 +98,8 @@ void OnShard(Turn& turn, Job& job, const Worker& worker, const v1::ShardReport& 
   // Without this the workers would wait for ever for a commit that cannot be.
   Failure failure = FailureOf(worker, gang.generation);
   failure.blame = Blame::kUser;
-  failure.what = absl::StrCat("the shards of step ", shard.step(), " make no checkpoint: ",
-                              manifest.status().message());
+  failure.what =
+      absl::StrCat("the shards of step ", shard.step(), " make no checkpoint: ", manifest.status().message());
   failure.report.set_message(failure.what);
   failure.detected = turn.now;
   FailGang(turn, job, failure);
@@ -111,8 +111,7 @@ void OnPublished(Turn& turn, Job& job, const v1::CheckpointPublished& published)
     auto it = job.checkpoints.find(step);
     if (it == job.checkpoints.end() || !it->second.removing()) continue;
     turn.EraseCheckpoint(job, step);
-    turn.AddEvent(job, "CheckpointRemoved", absl::StrCat("step ", step),
-                  {.node = node, .step = step});
+    turn.AddEvent(job, "CheckpointRemoved", absl::StrCat("step ", step), {.node = node, .step = step});
     turn.Tell(node);
   }
   auto it = job.checkpoints.find(published.step());

@@ -19,7 +19,8 @@ constexpr absl::Duration kOwnStall = absl::Seconds(1);
 
 // What came in meanwhile is still to be read: everybody gets time again.
 void ForgiveStall(Turn& turn) {
-  for (auto& [id, node] : turn.state.nodes) node.lease_until = std::max(node.lease_until, turn.now + turn.options.lease);
+  for (auto& [id, node] : turn.state.nodes)
+    node.lease_until = std::max(node.lease_until, turn.now + turn.options.lease);
   for (const auto& [number, id] : turn.state.unfinished) {
     Job& job = turn.state.jobs.at(id);
     if (!job.gang.has_value()) continue;

@@ -1,6 +1,7 @@
 #include "coordinator/core/failure.h"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <utility>
 
@@ -68,8 +69,7 @@ std::vector<LostNode> BrokenNodesWithPeersLost(const Turn& turn, const Job& job)
     // After a restart of the coordinator every stream is "broken" until its agent is back; that is no evidence.
     if (node.disconnected_at == absl::InfinitePast()) continue;
     lost.push_back({id,
-                    absl::StrCat(node.disconnect_reason, ", and rank ", absl::StrJoin(witnesses, ", "),
-                                 " lost a peer"),
+                    absl::StrCat(node.disconnect_reason, ", and rank ", absl::StrJoin(witnesses, ", "), " lost a peer"),
                     std::min(node.disconnected_at, job.gang->evidence_at)});
   }
   return lost;
@@ -102,7 +102,8 @@ Failure FailureOf(const Worker& worker, uint64_t generation) {
     failure.report.set_message(worker.failure->message());
     absl::StrAppend(&failure.what, ": ", worker.failure->message());
     failure.permanent = worker.failure->kind() == v1::PERMANENT;
-  } else if (!worker.exit.last_lines().empty()) {
+  } else if (!worker.exit.last_lines().empty() && worker.exit.signal() != SIGKILL) {
+    // Of a program that ended by itself; one that was killed had nothing to say of it.
     failure.report.set_message(*worker.exit.last_lines().rbegin());
     absl::StrAppend(&failure.what, "; its last line: ", failure.report.message());
   }
@@ -185,7 +186,8 @@ void OnWorkerMissing(Turn& turn, Job& job, Worker& worker) {
   }
   Failure failure = FailureOf(worker, job.gang->generation);
   failure.blame = Blame::kInfrastructure;
-  failure.what = absl::StrCat("rank ", worker.rank, " on ", worker.node.value(), " is gone: its agent came back without it");
+  failure.what =
+      absl::StrCat("rank ", worker.rank, " on ", worker.node.value(), " is gone: its agent came back without it");
   failure.report.set_message(failure.what);
   failure.detected = turn.now;
   FailGang(turn, job, failure);
@@ -274,9 +276,8 @@ void OnDiagnoseWindowOver(Turn& turn, Job& job) {
   if (first == nullptr) return;
   Failure failure = FailureOf(*first, gang.generation);
   failure.blame = Blame::kInfrastructure;
-  failure.what = absl::StrCat("rank ", absl::StrJoin(lost_a_peer, ", "), " lost a peer (",
-                              first->failure->message(), ") and no cause was found within ",
-                              absl::FormatDuration(turn.options.diagnose_window));
+  failure.what = absl::StrCat("rank ", absl::StrJoin(lost_a_peer, ", "), " lost a peer (", first->failure->message(),
+                              ") and no cause was found within ", absl::FormatDuration(turn.options.diagnose_window));
   failure.detected = gang.evidence_at;
   FailGang(turn, job, failure);
 }

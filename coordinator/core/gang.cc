@@ -60,8 +60,8 @@ void Launch(Turn& turn, Job& job) {
   gang.state = GangState::kJoining;
   gang.deadline = turn.now + turn.options.join_timeout;
   SetJobState(turn, job, v1::JOB_STARTING,
-              absl::StrCat("generation ", gang.generation, ": waiting for ", Count(gang.workers.size(), "worker"), " to ",
-                           IsTrain(job) ? "join" : "start"));
+              absl::StrCat("generation ", gang.generation, ": waiting for ", Count(gang.workers.size(), "worker"),
+                           " to ", IsTrain(job) ? "join" : "start"));
   turn.AddEvent(job, "RanksGiven",
                 absl::StrCat(Count(gang.nodes.size(), "node"), " prepared; rank 0 is on ", master.value()));
   turn.TellGang(job);
@@ -97,8 +97,9 @@ void MaybeUp(Turn& turn, Job& job) {
     SetJobState(turn, job, v1::JOB_STARTING,
                 absl::StrCat("generation ", gang.generation, ": all workers have joined; waiting for the first step"));
   } else {
-    SetJobState(turn, job, v1::JOB_RUNNING,
-                absl::StrCat("running ", Count(gang.workers.size(), "worker"), " on ", Count(gang.nodes.size(), "node")));
+    SetJobState(
+        turn, job, v1::JOB_RUNNING,
+        absl::StrCat("running ", Count(gang.workers.size(), "worker"), " on ", Count(gang.nodes.size(), "node")));
   }
 }
 
@@ -136,8 +137,9 @@ void StartGeneration(Turn& turn, Job& job, std::vector<v1::PlacedNode> nodes, co
   job.generations[before + 1] = std::move(generation);
   turn.TouchGeneration(job, before + 1);
   while (job.generations.size() > kMaxGenerations) turn.EraseGeneration(job, job.generations.begin()->first);
-  SetJobState(turn, job, v1::JOB_STARTING,
-              absl::StrCat("generation ", before + 1, ": waiting for ", Count(job.gang->nodes.size(), "node"), " to prepare"));
+  SetJobState(
+      turn, job, v1::JOB_STARTING,
+      absl::StrCat("generation ", before + 1, ": waiting for ", Count(job.gang->nodes.size(), "node"), " to prepare"));
   turn.AddEvent(job, "GenerationDecided", reason, {.step = CurrentGeneration(job).restore_step()});
   turn.TellGang(job);
 }

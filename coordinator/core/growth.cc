@@ -45,8 +45,7 @@ void ConsiderGrowth(Turn& turn) {
     const size_t possible =
         OthersWait(turn.state, job.record.spec().device()) ? 0 : Place(job, CandidatesFor(turn.state, job)).size();
     const bool more = possible > gang.nodes.size();
-    const absl::Time cool =
-        FromProto(job.record.gang_changed_at()) + FromProto(job.record.spec().elastic().cooldown());
+    const absl::Time cool = FromProto(job.record.gang_changed_at()) + FromProto(job.record.spec().elastic().cooldown());
     if (more && !gang.hold && turn.now < cool) {
       job.grow_at = cool;
       continue;

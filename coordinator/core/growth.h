@@ -5,8 +5,8 @@
 
 namespace muster::coordinator {
 
-// Sets hold_at_checkpoint where free nodes could join a running job, takes it back when they are gone, or notes when the
-// cool-down will be over.
+// Sets hold_at_checkpoint where free nodes could join a running job, takes it back when they are gone, or notes when
+// the cool-down will be over.
 void ConsiderGrowth(Turn& turn);
 
 // The workers have stopped at a checkpoint, now committed: the gang ends here and the next generation starts from it

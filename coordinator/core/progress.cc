@@ -16,9 +16,8 @@ void Store(Turn& turn, Job& job, const v1::StepMetrics& metrics) {
   v1::StoredMetrics& stored = job.metrics[block];
   stored.set_job_id(job.record.job_id());
   auto* steps = stored.mutable_steps();
-  auto at = std::lower_bound(steps->begin(), steps->end(), metrics.step(), [](const v1::StoredStep& s, int64_t step) {
-    return s.metrics().step() < step;
-  });
+  auto at = std::lower_bound(steps->begin(), steps->end(), metrics.step(),
+                             [](const v1::StoredStep& s, int64_t step) { return s.metrics().step() < step; });
   if (at == steps->end() || at->metrics().step() != metrics.step()) {
     const int index = static_cast<int>(at - steps->begin());
     steps->Add();

@@ -51,8 +51,8 @@ std::string DecisionWords(const Job& job, int count) {
   if (before == 0 || before == count) {
     absl::StrAppend(&words, "; go on with ", Nodes(count));
   } else if (count < before) {
-    absl::StrAppend(&words, "; ", count, " of ", before, " nodes left, at least ", range.min(),
-                    " needed: shrink to ", count);
+    absl::StrAppend(&words, "; ", count, " of ", before, " nodes left, at least ", range.min(), " needed: shrink to ",
+                    count);
   } else {
     absl::StrAppend(&words, "; grow from ", before, " to ", Nodes(count));
   }

@@ -31,9 +31,9 @@ absl::Status ReadCluster(const std::map<std::string, std::string>& records, Stat
   if (it == records.end()) return Damaged(ClusterKey(), "is missing while others are there");
   MUSTER_RETURN_IF_ERROR(Parse(it->first, it->second, &state->cluster));
   if (state->cluster.schema_version() > kSchemaVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the store has schema version ", state->cluster.schema_version(), ", this program (", kVersion,
-        ") reads up to ", kSchemaVersion, "; start the newer program that wrote it"));
+    return absl::FailedPreconditionError(absl::StrCat("the store has schema version ", state->cluster.schema_version(),
+                                                      ", this program (", kVersion, ") reads up to ", kSchemaVersion,
+                                                      "; start the newer program that wrote it"));
   }
   if (state->cluster.schema_version() < 1 || state->cluster.cluster_id().empty()) {
     return Damaged(it->first, "has no schema version or cluster id");
@@ -106,9 +106,7 @@ std::string GenerationKey(absl::string_view job, uint64_t generation) {
 }
 std::string CheckpointKey(absl::string_view job, int64_t step) { return absl::StrFormat("ckpt/%s/%012d", job, step); }
 std::string EventKey(absl::string_view job, uint64_t seq) { return absl::StrFormat("event/%s/%08d", job, seq); }
-std::string MetricsKey(absl::string_view job, int64_t block) {
-  return absl::StrFormat("metrics/%s/%012d", job, block);
-}
+std::string MetricsKey(absl::string_view job, int64_t block) { return absl::StrFormat("metrics/%s/%012d", job, block); }
 
 std::string Serialize(const google::protobuf::MessageLite& message) {
   std::string out;
@@ -158,8 +156,7 @@ absl::Status ReadRecords(const std::map<std::string, std::string>& records, Stat
     MUSTER_RETURN_IF_ERROR(status);
   }
   for (const auto& [id, job] : state->jobs) MUSTER_RETURN_IF_ERROR(CheckJob(job));
-  if (!state->jobs_by_number.empty() &&
-      state->cluster.next_job_number() <= state->jobs_by_number.rbegin()->first) {
+  if (!state->jobs_by_number.empty() && state->cluster.next_job_number() <= state->jobs_by_number.rbegin()->first) {
     return Damaged(ClusterKey(), "would give a job's number again");
   }
   return absl::OkStatus();

@@ -1,13 +1,12 @@
 #include "coordinator/core/registration.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/ip_address.h"
 #include "common/version.h"
 
 namespace muster::coordinator {
@@ -19,12 +18,6 @@ bool IsNodeId(const std::string& id) {
   return !id.empty() && id.size() <= kMaxNodeIdLength && std::all_of(id.begin(), id.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
   });
-}
-
-// A literal, so that nobody depends on a name server.
-bool IsAddress(const std::string& address) {
-  unsigned char buffer[sizeof(in6_addr)];
-  return inet_pton(AF_INET, address.c_str(), buffer) == 1 || inet_pton(AF_INET6, address.c_str(), buffer) == 1;
 }
 
 absl::Status CheckSlots(const v1::Register& registration) {
@@ -48,20 +41,20 @@ absl::Status CheckSlots(const v1::Register& registration) {
 
 absl::Status CheckRegistration(const v1::Register& registration) {
   if (registration.protocol() != kProtocolVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the agent of node ", registration.node_id(), " (version ", registration.version(), ") speaks protocol ",
-        registration.protocol(), ", the coordinator (version ", kVersion, ") protocol ", kProtocolVersion,
-        "; install the same release on both"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the agent of node ", registration.node_id(), " (version ", registration.version(),
+                     ") speaks protocol ", registration.protocol(), ", the coordinator (version ", kVersion,
+                     ") protocol ", kProtocolVersion, "; install the same release on both"));
   }
   if (!IsNodeId(registration.node_id())) {
-    return absl::InvalidArgumentError(absl::StrCat("node id '", registration.node_id(),
-                                                   "' is not 1 to 253 of [A-Za-z0-9._-]; give another one"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("node id '", registration.node_id(), "' is not 1 to 253 of [A-Za-z0-9._-]; give another one"));
   }
   if (registration.agent_uid().empty() || registration.incarnation().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("node ", registration.node_id(), ": agent_uid and incarnation must be set"));
   }
-  if (!IsAddress(registration.address())) {
+  if (!IsIpAddress(registration.address())) {
     return absl::InvalidArgumentError(absl::StrCat("node ", registration.node_id(), ": address '",
                                                    registration.address(),
                                                    "' is no IPv4 or IPv6 address; give the one other nodes reach"));

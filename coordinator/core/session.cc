@@ -32,9 +32,9 @@ absl::Status CheckOnlyOne(const Turn& turn, const v1::Register& registration) {
   if (it == turn.state.nodes.end()) return absl::OkStatus();
   const Node& node = it->second;
   if (node.record.agent_uid() == registration.agent_uid() || StateOf(node) == v1::NODE_LOST) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(
-      "another agent with node id ", registration.node_id(), " (address ", node.record.address(),
-      ") is connected or its lease is not over; give each agent its own --node-id"));
+  return absl::AlreadyExistsError(
+      absl::StrCat("another agent with node id ", registration.node_id(), " (address ", node.record.address(),
+                   ") is connected or its lease is not over; give each agent its own --node-id"));
 }
 
 void TakeOver(Turn& turn, Node& node) {

@@ -14,9 +14,7 @@ bool IsTrain(const Job& job) { return job.record.spec().has_train(); }
 v1::StoredGeneration& CurrentGeneration(Job& job) { return job.generations.at(job.gang->generation); }
 const v1::StoredGeneration& CurrentGeneration(const Job& job) { return job.generations.at(job.gang->generation); }
 
-bool IsFinished(v1::JobState state) {
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
-}
+bool IsFinished(v1::JobState state) { return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED; }
 
 bool GangHasNode(const Gang& gang, const NodeId& node) {
   return std::find(gang.nodes.begin(), gang.nodes.end(), node) != gang.nodes.end();

@@ -15,9 +15,10 @@ constexpr size_t kLeastTokenLength = 16;
 
 absl::Status CheckClient(const v1::SubmitJobRequest& submit) {
   if (submit.protocol() != kProtocolVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this client (version ", submit.version(), ") speaks protocol ", submit.protocol(), ", the coordinator (version ",
-        kVersion, ") protocol ", kProtocolVersion, "; use the musterctl of the coordinator's release"));
+    return absl::FailedPreconditionError(absl::StrCat("this client (version ", submit.version(), ") speaks protocol ",
+                                                      submit.protocol(), ", the coordinator (version ", kVersion,
+                                                      ") protocol ", kProtocolVersion,
+                                                      "; use the musterctl of the coordinator's release"));
   }
   if (submit.token().size() < kLeastTokenLength) {
     return absl::InvalidArgumentError(absl::StrCat("token: has ", submit.token().size(), " characters; use at least ",
@@ -85,8 +86,8 @@ absl::StatusOr<v1::JobView> Cancel(Turn& turn, const std::string& name) {
     FinishJob(turn, job, v1::CANCELLED, "cancelled before its workers were started");
   } else {
     SetJobState(turn, job, v1::CANCELLING,
-                absl::StrCat("cancelled; the workers have ",
-                             absl::FormatDuration(FromProto(job.record.spec().grace())), " to end"));
+                absl::StrCat("cancelled; the workers have ", absl::FormatDuration(FromProto(job.record.spec().grace())),
+                             " to end"));
     StopGang(turn, job);
     FinishIfStopped(turn, job);
   }

@@ -50,8 +50,7 @@ std::string NodeReason(const State& state, const NodeId& id, const Node& node) {
   if (StateOf(node) == v1::NODE_UNREACHABLE) {
     reason = absl::StrCat(node.disconnected_at == absl::InfinitePast() ? "not back since the coordinator's restart"
                                                                        : node.disconnect_reason,
-                          "; lost if it is not back by ",
-                          TimeOfDay(node.lease_until));
+                          "; lost if it is not back by ", TimeOfDay(node.lease_until));
   }
   for (const auto& [number, job_id] : state.unfinished) {
     const Job& job = state.jobs.at(job_id);
@@ -175,8 +174,8 @@ std::vector<v1::StoredCheckpoint> CheckpointsOfJob(const State& state, const Job
 std::vector<v1::StoredStep> StepsOfJob(const State& state, const JobId& id, int64_t first_step) {
   std::vector<v1::StoredStep> out;
   const Job& job = state.jobs.at(id);
-  for (auto block = job.metrics.lower_bound(MetricsBlock(std::max<int64_t>(first_step, 0)));
-       block != job.metrics.end(); ++block) {
+  for (auto block = job.metrics.lower_bound(MetricsBlock(std::max<int64_t>(first_step, 0))); block != job.metrics.end();
+       ++block) {
     for (const v1::StoredStep& step : block->second.steps()) {
       if (step.metrics().step() >= first_step) out.push_back(step);
     }

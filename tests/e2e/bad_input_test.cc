@@ -99,7 +99,7 @@ TEST_F(BadSpec, TokenBeyondTheVocabularyIsNamed) {
 }
 TEST_F(BadSpec, TruncatedTokenFileIsNamed) {
   const std::string path = TokenFile("truncated.bin", 20240520, 1000, 400, 7);
-  ExpectRefused(*data_ + "-train.bin", path, {path, "1000", "400"});
+  ExpectRefused(*data_ + "-train.bin", path, {path, "1000", "cut"});
 }
 TEST_F(BadSpec, MissingSpecFileIsNamed) {
   const CtlResult result = cluster_->Ctl({"submit", "/no/such/job.yaml"});

@@ -46,11 +46,18 @@ std::string Summary(v1::JobDetail job) {
   return job.DebugString();
 }
 
-std::unique_ptr<grpc::ClientContext> Context(absl::Duration timeout) {
-  auto context = std::make_unique<grpc::ClientContext>();
-  context->set_wait_for_ready(true);
-  context->set_deadline(absl::ToChronoTime(Now() + timeout));
-  return context;
+// Calls until the coordinator answers, for it may just be coming up, and a connection to the one before may yet have to
+// be found dead.
+template <typename Call>
+grpc::Status Patiently(Call call) {
+  grpc::Status status;
+  WaitUntil(absl::Seconds(30), [&] {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(Now() + absl::Seconds(10)));
+    status = call(&context);
+    return status.error_code() != grpc::StatusCode::UNAVAILABLE;
+  });
+  return status;
 }
 
 }  // namespace
@@ -228,7 +235,7 @@ v1::JobDetail Cluster::Get(const std::string& job) {
   v1::GetJobRequest request;
   request.set_job(job);
   v1::JobDetail detail;
-  const grpc::Status status = stub_->GetJob(Context(absl::Seconds(20)).get(), request, &detail);
+  const grpc::Status status = Patiently([&](auto* context) { return stub_->GetJob(context, request, &detail); });
   EXPECT_TRUE(status.ok()) << "GetJob " << job << ": " << status.error_message();
   return detail;
 }
@@ -257,7 +264,7 @@ v1::JobDetail Cluster::WaitForStep(const std::string& job, int64_t step) {
 
 std::map<std::string, v1::NodeView> Cluster::Nodes() {
   v1::ListNodesReply reply;
-  const grpc::Status status = stub_->ListNodes(Context(absl::Seconds(20)).get(), {}, &reply);
+  const grpc::Status status = Patiently([&](auto* context) { return stub_->ListNodes(context, {}, &reply); });
   EXPECT_TRUE(status.ok()) << "ListNodes: " << status.error_message();
   std::map<std::string, v1::NodeView> nodes;
   for (const v1::NodeView& node : reply.nodes()) nodes[node.node_id()] = node;
@@ -268,6 +275,13 @@ void Cluster::WaitForNode(const std::string& node, v1::NodeState state) {
   EXPECT_TRUE(WaitUntil(absl::Seconds(30), [&] { return Nodes()[node].state() == state; }))
       << node << " is not " << v1::NodeState_Name(state) << ":\n"
       << Nodes()[node].DebugString() << ReadAll(LogPath(node));
+}
+
+std::vector<v1::JobView> Cluster::Jobs() {
+  v1::ListJobsReply reply;
+  const grpc::Status status = Patiently([&](auto* context) { return stub_->ListJobs(context, {}, &reply); });
+  EXPECT_TRUE(status.ok()) << "ListJobs: " << status.error_message();
+  return {reply.jobs().begin(), reply.jobs().end()};
 }
 
 std::string Cluster::PackData() {

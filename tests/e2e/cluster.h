@@ -77,6 +77,7 @@ class Cluster {
   v1::JobDetail WaitForStep(const std::string& job, int64_t step);
   void WaitForNode(const std::string& node, v1::NodeState state);
   std::map<std::string, v1::NodeView> Nodes();
+  std::vector<v1::JobView> Jobs();
 
   // A connection of the test's own.
   v1::CtlService::Stub& stub() { return *stub_; }

@@ -11,9 +11,7 @@ namespace {
 
 using coordinator::Effects;
 
-bool Finished(v1::JobState state) {
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
-}
+bool Finished(v1::JobState state) { return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED; }
 
 v1::StoredJob JobIn(const std::map<std::string, std::string>& records, const std::string& id) {
   v1::StoredJob job;
@@ -85,15 +83,19 @@ void Invariants::CheckAcknowledged(const std::map<std::string, std::string>& rec
   }
 }
 
-void Invariants::CheckSlots(const coordinator::State& state) {
+void Invariants::CheckGangs(const coordinator::State& state) {
   std::map<std::pair<NodeId, int>, std::string> taken;
   for (const auto& [id, job] : state.jobs) {
     if (!job.gang.has_value()) continue;
     for (const coordinator::Worker& worker : job.gang->workers) {
+      const bool over = worker.gone || coordinator::ExitedWell(worker);
+      if (!over && coordinator::StateOf(state.nodes.at(worker.node)) == v1::NODE_LOST) {
+        world_->Fail(absl::StrCat(id.value(), " has a gang on ", worker.node.value(), ", which is lost"));
+      }
       auto [it, is_new] = taken.emplace(std::make_pair(worker.node, worker.slot), id.value());
       if (!is_new) {
-        world_->Fail(absl::StrCat("slot ", worker.slot, " of ", worker.node.value(), " is given to ", it->second, " and ",
-                                  id.value()));
+        world_->Fail(absl::StrCat("slot ", worker.slot, " of ", worker.node.value(), " is given to ", it->second,
+                                  " and ", id.value()));
       }
     }
   }

@@ -24,8 +24,8 @@ class Invariants {
   void Acknowledged(const v1::JobView& view) { acknowledged_.insert(view.job_id()); }
   // All that was acknowledged is in the records.
   void CheckAcknowledged(const std::map<std::string, std::string>& records);
-  // No slot has two workers.
-  void CheckSlots(const coordinator::State& state);
+  // No slot has two workers; no gang has a node that is lost.
+  void CheckGangs(const coordinator::State& state);
   // The records tell the same as the state that wrote them.
   void CheckSame(const coordinator::State& live, const coordinator::State& loaded);
 

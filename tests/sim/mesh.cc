@@ -36,7 +36,8 @@ void Mesh::Add(SimAgent* agent, const SimAgent::Key& key) {
       if (!started_ && !over_) LoseEachOther();
     });
   }
-  if (worker->restore_step != step_) world_->Fail(absl::StrCat(std::get<0>(key), ": ranks restore from different steps"));
+  if (worker->restore_step != step_)
+    world_->Fail(absl::StrCat(std::get<0>(key), ": ranks restore from different steps"));
   if (!members_.emplace(std::get<2>(key), Member{agent, key}).second) {
     world_->Fail(absl::StrCat(std::get<0>(key), ": a rank joins twice"));
   }

@@ -10,8 +10,8 @@
 
 namespace muster::sim {
 
-// The workers of one generation of a native job, as they are bound together by their collectives: they step in lockstep,
-// save at the same steps, stop at the same step, and lose each other.
+// The workers of one generation of a native job, as they are bound together by their collectives: they step in
+// lockstep, save at the same steps, stop at the same step, and lose each other.
 class Mesh {
  public:
   // A worker got all blobs.

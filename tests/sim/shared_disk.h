@@ -33,6 +33,10 @@ class SharedDisk {
   }
   bool IsPublished(const std::string& job, int64_t step) const { return published_.count({job, step}) > 0; }
   void Remove(const std::string& job, int64_t step) { published_.erase({job, step}); }
+  bool HasAny(const std::string& job) const {
+    auto it = published_.lower_bound({job, 0});
+    return it != published_.end() && it->first.first == job;
+  }
 
   // What older generations saved and did not publish.
   void RemoveAbandoned(const std::string& job, uint64_t generation) {

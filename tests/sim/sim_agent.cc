@@ -212,9 +212,8 @@ void SimAgent::Ended(const std::shared_ptr<Stream>& stream, const absl::Status& 
 
 void SimAgent::Send(v1::AgentMessage message) {
   if (stream_ == nullptr) return;
-  stream_->up->Push([world = world_, stream = stream_, message = std::move(message)] {
-    world->coordinator->Said(stream, message);
-  });
+  stream_->up->Push(
+      [world = world_, stream = stream_, message = std::move(message)] { world->coordinator->Said(stream, message); });
 }
 
 void SimAgent::SendStatus(const SimWorker& worker) {
@@ -259,9 +258,9 @@ void SimAgent::Receive(const std::shared_ptr<Stream>& stream, const v1::Coordina
     const v1::ProgressAck& ack = message.progress_ack();
     if (SimWorker* worker = Find({ack.job_id(), ack.generation(), 0})) {
       auto& steps = worker->unacknowledged;
-      steps.erase(std::remove_if(steps.begin(), steps.end(),
-                                 [&](const v1::StepMetrics& s) { return s.step() <= ack.step(); }),
-                  steps.end());
+      steps.erase(
+          std::remove_if(steps.begin(), steps.end(), [&](const v1::StepMetrics& s) { return s.step() <= ack.step(); }),
+          steps.end());
     }
   }
 }
@@ -347,8 +346,9 @@ void SimAgent::Launch(const v1::GangAssignment& gang) {
     if (workers_.count(key) > 0) continue;
     for (const auto& [other, running] : workers_) {
       if (running.alive && running.status.slot() == local.slot()) {
-        world_->Fail(absl::StrCat("slot ", local.slot(), " of ", name_, " has a live worker of ", std::get<0>(other), "/",
-                                  std::get<1>(other), " when ", gang.job_id(), "/", gang.generation(), " is launched"));
+        world_->Fail(absl::StrCat("slot ", local.slot(), " of ", name_, " has a live worker of ", std::get<0>(other),
+                                  "/", std::get<1>(other), " when ", gang.job_id(), "/", gang.generation(),
+                                  " is launched"));
       }
     }
     SimWorker& worker = workers_[key];
@@ -364,33 +364,32 @@ void SimAgent::Launch(const v1::GangAssignment& gang) {
     worker.status.set_state(v1::STARTING);
     SendStatus(worker);
     // The process starts; from here on it is the node's, not the agent's.
-    world_->loop.After(world_->random.Between(absl::Milliseconds(20), absl::Milliseconds(120)),
-                       [this, key, life = node_life_] {
-                         SimWorker* started = Find(key);
-                         if (life != node_life_ || started == nullptr || !started->alive) return;
-                         if (started->spec.has_train()) {
-                           // Rank 0 publishes what is committed, and clears up, before it joins.
-                           started->status.set_state(v1::JOINING);
-                           started->status.set_join_blob(absl::StrCat("blob", std::get<2>(key)));
-                           if (const v1::GangAssignment* now = Assigned(std::get<0>(key), std::get<1>(key));
-                               std::get<2>(key) == 0 && now != nullptr) {
-                             if (now->has_publish()) {
-                               world_->disk.Publish(now->job_id(), now->publish().step(), now->publish().generation(),
-                                                    now->publish().world_size());
-                             }
-                             world_->Log(absl::StrCat(std::get<0>(key), "/", std::get<1>(key), " rank 0 starts with ",
-                                                      now->publish().step(), " to publish"));
-                             world_->disk.RemoveAbandoned(std::get<0>(key), std::get<1>(key));
-                           }
-                         } else {
-                           started->status.set_state(v1::RUNNING);
-                           world_->loop.After(world_->random.Between(absl::Seconds(1), absl::Seconds(20)),
-                                              [this, key, life] {
-                                                if (life == node_life_) Exit(key, 0, 0, false);
-                                              });
-                         }
-                         SendStatus(*started);
-                       });
+    world_->loop.After(
+        world_->random.Between(absl::Milliseconds(20), absl::Milliseconds(120)), [this, key, life = node_life_] {
+          SimWorker* started = Find(key);
+          if (life != node_life_ || started == nullptr || !started->alive) return;
+          if (started->spec.has_train()) {
+            // Rank 0 publishes what is committed, and clears up, before it joins.
+            started->status.set_state(v1::JOINING);
+            started->status.set_join_blob(absl::StrCat("blob", std::get<2>(key)));
+            if (const v1::GangAssignment* now = Assigned(std::get<0>(key), std::get<1>(key));
+                std::get<2>(key) == 0 && now != nullptr) {
+              if (now->has_publish()) {
+                world_->disk.Publish(now->job_id(), now->publish().step(), now->publish().generation(),
+                                     now->publish().world_size());
+              }
+              world_->Log(absl::StrCat(std::get<0>(key), "/", std::get<1>(key), " rank 0 starts with ",
+                                       now->publish().step(), " to publish"));
+              world_->disk.RemoveAbandoned(std::get<0>(key), std::get<1>(key));
+            }
+          } else {
+            started->status.set_state(v1::RUNNING);
+            world_->loop.After(world_->random.Between(absl::Seconds(1), absl::Seconds(20)), [this, key, life] {
+              if (life == node_life_) Exit(key, 0, 0, false);
+            });
+          }
+          SendStatus(*started);
+        });
   }
 }
 
@@ -432,7 +431,11 @@ void SimAgent::Direct(const v1::GangAssignment& gang) {
         }
       }
       for (int64_t step : gang.remove_steps()) {
+        const bool had_any = world_->disk.HasAny(gang.job_id());
         world_->disk.Remove(gang.job_id(), step);
+        if (had_any && !world_->disk.HasAny(gang.job_id())) {
+          world_->Fail(absl::StrCat(gang.job_id(), ": its only checkpoint on disk, step ", step, ", was removed"));
+        }
         message.mutable_published()->add_removed_steps(step);
       }
       Send(std::move(message));
@@ -446,8 +449,8 @@ void SimAgent::OnJoined(const v1::GangJoined& joined) {
     if (!worker.alive || worker.status.state() != v1::JOINING) continue;
     if (joined.blobs_size() != worker.world_size) world_->Fail("GangJoined with another number of blobs than ranks");
     if (worker.restore_step > 0 && !world_->disk.IsPublished(joined.job_id(), worker.restore_step)) {
-      world_->Fail(absl::StrCat(joined.job_id(), ": restores from step ", worker.restore_step,
-                                ", which is not on disk"));
+      world_->Fail(
+          absl::StrCat(joined.job_id(), ": restores from step ", worker.restore_step, ", which is not on disk"));
     }
     worker.status.set_state(v1::RUNNING);
     SendStatus(worker);

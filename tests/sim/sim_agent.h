@@ -40,8 +40,8 @@ struct SimWorker {
   std::optional<v1::WorkerFailure> failure;
 };
 
-// A node with its agent, faithful to proto/agent.proto: declarative desired state, registration with all it runs, lease,
-// fencing. Agent and workers do in simulated time what the real ones take processes for.
+// A node with its agent, faithful to proto/agent.proto: declarative desired state, registration with all it runs,
+// lease, fencing. Agent and workers do in simulated time what the real ones take processes for.
 class SimAgent {
  public:
   SimAgent(World* world, int number);

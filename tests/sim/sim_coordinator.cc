@@ -12,6 +12,16 @@ namespace muster::sim {
 using coordinator::Core;
 using coordinator::Effects;
 
+namespace {
+
+bool IsDecision(const Effects& effects) {
+  return std::any_of(effects.puts.begin(), effects.puts.end(), [](const Effects::Put& put) {
+    return absl::StartsWith(put.key, "gen/") || absl::StartsWith(put.key, "ckpt/");
+  });
+}
+
+}  // namespace
+
 void SimCoordinator::Start() {
   ++life_;
   Effects effects;
@@ -104,7 +114,9 @@ void SimCoordinator::Take(coordinator::Event event) {
 
 void SimCoordinator::Step(const coordinator::Event& event) {
   pending_.push_back(core_->Step(event, world_->loop.now()));
-  invariants_.CheckSlots(core_->state());
+  invariants_.CheckGangs(core_->state());
+  if (at_decision_ && IsDecision(pending_.back()))
+    world_->loop.After(absl::ZeroDuration(), std::exchange(at_decision_, {}));
   if (pending_.size() == 1) {
     // A commit takes its time, and takes along what is stepped meanwhile.
     world_->loop.After(world_->random.Between(absl::ZeroDuration(), absl::Milliseconds(4)), [this, life = life_] {
@@ -152,7 +164,8 @@ void SimCoordinator::Apply(const Effects& effects) {
     Connection connection = it->second;
     connections_.erase(it);
     connection.stream->coordinator_open = false;
-    connection.stream->down->Push([connection, status = end.status] { connection.agent->Ended(connection.stream, status); });
+    connection.stream->down->Push(
+        [connection, status = end.status] { connection.agent->Ended(connection.stream, status); });
   }
   for (const Effects::Reply& reply : effects.replies) {
     auto it = requests_.find(reply.request);

@@ -27,6 +27,8 @@ class SimCoordinator {
   void Start();
   // What is stepped but not committed is lost; with `commit_first` it is committed, and only its messages are lost.
   void Crash(bool commit_first);
+  // Crashes with the next decision: a generation or a checkpoint changes.
+  void CrashAtDecision(std::function<void()> crashed) { at_decision_ = std::move(crashed); }
   // Stands still: nothing is read, no timer fires.
   void Pause();
   void Resume();
@@ -64,6 +66,7 @@ class SimCoordinator {
   // Stepped, not committed.
   std::vector<coordinator::Effects> pending_;
   bool paused_ = false;
+  std::function<void()> at_decision_;
   std::deque<coordinator::Event> inbox_;
   std::map<SessionId, Connection> connections_;
   std::map<RequestId, Reply> requests_;

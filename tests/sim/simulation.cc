@@ -133,12 +133,20 @@ void Simulation::TryCancel(Client* client) {
 }
 
 void Simulation::CrashCoordinator() {
-  if (!coordinator_.up()) return;
-  coordinator_.CheckReload();
-  coordinator_.Crash(random().Chance(500));
-  world_.loop.After(random().Between(absl::Milliseconds(50), absl::Seconds(random().Chance(200) ? 8 : 1)), [this] {
-    if (!coordinator_.up()) coordinator_.Start();
-  });
+  const auto crash = [this, commit_first = random().Chance(500)] {
+    if (!coordinator_.up() || quiet_) return;
+    coordinator_.CheckReload();
+    coordinator_.Crash(commit_first);
+    world_.loop.After(random().Between(absl::Milliseconds(50), absl::Seconds(random().Chance(200) ? 8 : 1)), [this] {
+      if (!coordinator_.up()) coordinator_.Start();
+    });
+  };
+  // Most harm is done in the middle of something.
+  if (random().Chance(500)) {
+    coordinator_.CrashAtDecision(crash);
+  } else {
+    crash();
+  }
 }
 
 void Simulation::NextFault() {
@@ -174,7 +182,8 @@ Result Simulation::Run() {
       // Gentle: back well within its lease.
       if (gentle && !agent->running()) return;
       agent->KillAgent();
-      const absl::Duration down = random().Between(absl::Milliseconds(50), gentle ? absl::Seconds(1) : absl::Seconds(8));
+      const absl::Duration down =
+          random().Between(absl::Milliseconds(50), gentle ? absl::Seconds(1) : absl::Seconds(8));
       world_.loop.After(down, [agent] { agent->StartAgent(); });
     });
     all.push_back([any] { any()->BreakStream(); });
@@ -263,10 +272,11 @@ void Simulation::CheckEnd() {
     }
     const coordinator::Job& job = state.jobs.at(JobId(client->job));
     result_.generations += static_cast<int>(job.record.generation());
-    const bool well = job.record.state() == v1::SUCCEEDED || (client->wants_cancel && job.record.state() == v1::CANCELLED);
+    const bool well =
+        job.record.state() == v1::SUCCEEDED || (client->wants_cancel && job.record.state() == v1::CANCELLED);
     if (!well) {
-      world_.Fail(absl::StrCat(client->job, " is ", v1::JobState_Name(job.record.state()), " in the end: ",
-                               job.record.reason()));
+      world_.Fail(absl::StrCat(client->job, " is ", v1::JobState_Name(job.record.state()),
+                               " in the end: ", job.record.reason()));
     }
     if (job.gang.has_value()) world_.Fail(absl::StrCat(client->job, " has a gang after its end"));
     // Restarts of coordinator and agents are no failures.

@@ -26,8 +26,8 @@ struct Result {
   int jobs = 0;
 };
 
-// A cluster's life: jobs are submitted and some cancelled, faults happen for two minutes, then it is quiet and every job
-// must come to its end. The same seed gives the same life.
+// A cluster's life: jobs are submitted and some cancelled, faults happen for two minutes, then it is quiet and every
+// job must come to its end. The same seed gives the same life.
 Result Simulate(uint64_t seed, Profile profile, bool print);
 
 }  // namespace muster::sim

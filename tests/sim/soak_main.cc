@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
       if (!print) {
         for (const std::string& line : result.log) absl::PrintF("%s\n", line);
       }
-      absl::PrintF("seed %d failed %s\nreplay: tools/soak --profile %s --first %d --count 1 --print\n", seed, result.what,
-                   profile, seed);
+      absl::PrintF("seed %d failed %s\nreplay: tools/soak --profile %s --first %d --count 1 --print\n", seed,
+                   result.what, profile, seed);
       return 1;
     }
     faults += result.faults;

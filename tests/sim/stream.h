@@ -55,11 +55,10 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   bool closed_ = false;
 };
 
-// A session between an agent and the coordinator. Either end may close it; the other learns of it later, and never while
-// a partition lasts.
+// A session between an agent and the coordinator. Either end may close it; the other learns of it later, and never
+// while a partition lasts.
 struct Stream {
-  Stream(World* world, SessionId id)
-      : id(id), up(std::make_shared<Pipe>(world)), down(std::make_shared<Pipe>(world)) {}
+  Stream(World* world, SessionId id) : id(id), up(std::make_shared<Pipe>(world)), down(std::make_shared<Pipe>(world)) {}
 
   const SessionId id;
   const std::shared_ptr<Pipe> up;

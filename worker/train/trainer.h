@@ -34,9 +34,9 @@ struct StepResult {
 class Trainer {
  public:
   // `spec` has its defaults and is valid. Weights are initialised from spec.seed, by the position of each element, so
-  // every world size starts from the same ones. `threads`: what a step's work is spread over, the caller's included; the
-  // same bits again need the same number. INVALID_ARGUMENT for fewer than one; RESOURCE_EXHAUSTED when the model does not
-  // fit into memory. Borrows comm and data.
+  // every world size starts from the same ones. `threads`: what a step's work is spread over, the caller's included;
+  // the same bits again need the same number. INVALID_ARGUMENT for fewer than one; RESOURCE_EXHAUSTED when the model
+  // does not fit into memory. Borrows comm and data.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const v1::TrainSpec& spec, Communicator* comm,
                                                          const TokenDataset* data, int threads);
   virtual ~Trainer() = default;

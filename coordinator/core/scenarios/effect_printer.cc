@@ -52,7 +52,8 @@ std::string PrintPut(const Effects::Put& put) {
   if (absl::StartsWith(put.key, "gen/")) return PrintGeneration(Parse<v1::StoredGeneration>(put.value));
   if (absl::StartsWith(put.key, "node/")) {
     const auto node = Parse<v1::StoredNode>(put.value);
-    return absl::StrCat("node ", node.node_id(), node.lost() ? absl::StrCat(" lost \"", node.reason(), "\"") : " known");
+    return absl::StrCat("node ", node.node_id(),
+                        node.lost() ? absl::StrCat(" lost \"", node.reason(), "\"") : " known");
   }
   if (absl::StartsWith(put.key, "ckpt/")) {
     const auto c = Parse<v1::StoredCheckpoint>(put.value);
@@ -74,9 +75,9 @@ std::string PrintPut(const Effects::Put& put) {
 std::string PrintAssignment(const v1::GangAssignment& g) {
   std::vector<int> ranks;
   for (const v1::LocalWorker& w : g.workers()) ranks.push_back(w.rank());
-  std::string out = absl::StrCat(g.job_id(), "/", g.generation(), " ", v1::GangPhase_Name(g.phase()), " rank ",
-                                 absl::StrJoin(ranks, ","), " of ", g.world_size(), ", node ", g.node_rank(), " of ",
-                                 g.node_count());
+  std::string out =
+      absl::StrCat(g.job_id(), "/", g.generation(), " ", v1::GangPhase_Name(g.phase()), " rank ",
+                   absl::StrJoin(ranks, ","), " of ", g.world_size(), ", node ", g.node_rank(), " of ", g.node_count());
   if (!g.master_addr().empty()) absl::StrAppend(&out, ", master ", g.master_addr(), ":", g.master_port());
   if (g.has_restore()) absl::StrAppend(&out, ", restore ", g.restore().path());
   if (g.committed_step() > 0) absl::StrAppend(&out, ", committed ", g.committed_step());

@@ -1,3 +1,5 @@
+#include "coordinator/core/scenarios/scenario.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/scenarios/scenario.h"
 #include "gtest/gtest.h"
 
 namespace muster::coordinator {
@@ -42,9 +43,9 @@ void ExpectSame(const std::string& want, const std::string& got) {
     const bool has_got = static_cast<bool>(std::getline(got_lines, g));
     if (!has_want && !has_got) return;
     if (!has_want || !has_got || w != g) {
-      ADD_FAILURE() << "line " << line << "\n  want: " << (has_want ? w : "(end)")
-                    << "\n  got:  " << (has_got ? g : "(end)")
-                    << "\nIf the new behaviour is right: bazel run //coordinator/core/scenarios:scenario_test -- --update";
+      ADD_FAILURE()
+          << "line " << line << "\n  want: " << (has_want ? w : "(end)") << "\n  got:  " << (has_got ? g : "(end)")
+          << "\nIf the new behaviour is right: bazel run //coordinator/core/scenarios:scenario_test -- --update";
       return;
     }
   }

@@ -80,8 +80,8 @@ std::vector<ScriptedAgent::Place> ScriptedAgent::Places(const Command& command) 
     if (command.Has("job") && command.Text("job", "") != gang.job_id()) continue;
     for (const v1::LocalWorker& w : gang.workers()) {
       if (command.Has("rank") && command.Number("rank", 0) != w.rank()) continue;
-      places.push_back({gang.job_id(), gang.job_uid(), gang.generation(), w.rank(), w.local_rank(), w.slot(),
-                        gang.world_size()});
+      places.push_back(
+          {gang.job_id(), gang.job_uid(), gang.generation(), w.rank(), w.local_rank(), w.slot(), gang.world_size()});
     }
   }
   if (command.Has("generation")) {
