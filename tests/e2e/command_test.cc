@@ -40,7 +40,7 @@ TEST(Command, RanksReachRank0AtMasterAddrAndPort) {
   Cluster cluster;
   cluster.StartAgents({"n1", "n2"});
   const std::string script = cluster.Write("meet.py", R"(
-import os, socket, time
+import os, socket, threading
 where = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
 if os.environ["RANK"] == "0":
     with socket.create_server(where) as server:
@@ -53,7 +53,7 @@ else:
             peer = socket.create_connection(where, 1)
             break
         except OSError:
-            time.sleep(0.05)
+            threading.Event().wait(0.05)  # until rank 0 listens
     peer.sendall(b"hello")
     assert peer.recv(5) == b"there"
 )");
@@ -65,12 +65,12 @@ TEST(Command, TwoJobsShareNodesWithPortsOfTheirOwn) {
   Cluster cluster;
   cluster.StartAgents({"n1", "n2"}, 2);
   const std::string script = cluster.Write("hold.py", R"(
-import os, socket, time
+import os, socket, threading
 name = os.environ["OUT"] + "/" + os.environ["NAME"] + "-" + os.environ["RANK"]
 server = socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))) if os.environ["RANK"] == "0" else None
 open(name, "w").write(os.environ["MASTER_PORT"])
 while not os.path.exists(os.environ["OUT"] + "/go"):
-    time.sleep(0.02)
+    threading.Event().wait(0.02)
 )");
   std::vector<std::string> ids;
   for (const std::string name : {"left", "right"}) {
