@@ -152,12 +152,14 @@ void AgentSession::Disconnected(const std::string& why) {
 }
 
 void AgentSession::OnDone() {
+  std::shared_ptr<AgentSession> self;
+  {
+    // Whoever ended the call may still be inside of the lock.
+    std::lock_guard<std::mutex> lock(mu_);
+    self.swap(self_);
+  }
   sessions_->Remove(id_);
   open_->Remove(this);
-  std::shared_ptr<AgentSession> self;  // goes last, after the lock
-  // Whoever ended the call may still be inside of the lock.
-  std::lock_guard<std::mutex> lock(mu_);
-  self.swap(self_);
 }
 
 }  // namespace muster::coordinator

@@ -25,6 +25,9 @@ class AgentSession;
 // The sessions there are, by id. Thread-safe.
 class AgentSessions {
  public:
+  // Not while a session may still remove itself; one that just has is waited for.
+  ~AgentSessions() { std::lock_guard<std::mutex> lock(mu_); }
+
   // A session that was never there before.
   SessionId NewId();
   void Add(SessionId id, const std::shared_ptr<AgentSession>& session);

@@ -21,6 +21,9 @@ class OpenStream {
 // All calls that last, so that a coordinator that stops can end them. Thread-safe.
 class OpenStreams {
  public:
+  // Not while a call may still remove itself; one that just has is waited for.
+  ~OpenStreams() { std::lock_guard<std::mutex> lock(mu_); }
+
   void Add(const std::shared_ptr<OpenStream>& stream) {
     std::lock_guard<std::mutex> lock(mu_);
     streams_[stream.get()] = stream;

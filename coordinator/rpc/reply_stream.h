@@ -77,12 +77,14 @@ class ReplyStream : public grpc::ServerWriteReactor<Response>,
   void OnCancel() final { End(absl::CancelledError("the client is gone")); }
 
   void OnDone() final {
+    std::shared_ptr<ReplyStream> self;
+    {
+      // Whoever ended the call may still be inside of the lock.
+      std::lock_guard<std::mutex> lock(mu_);
+      self.swap(self_);
+    }
     open_->Remove(this);
     OnOver();
-    std::shared_ptr<ReplyStream> self;  // goes last, after the lock
-    // Whoever ended the call may still be inside of the lock.
-    std::lock_guard<std::mutex> lock(mu_);
-    self.swap(self_);
   }
 
   OpenStreams* const open_;

@@ -94,11 +94,13 @@ void ShipLogsStream::End(const absl::Status& status) {
 void ShipLogsStream::OnCancel() { End(absl::CancelledError("the agent is gone")); }
 
 void ShipLogsStream::OnDone() {
+  std::shared_ptr<ShipLogsStream> self;
+  {
+    // Whoever ended the call may still be inside of the lock.
+    std::lock_guard<std::mutex> lock(mu_);
+    self.swap(self_);
+  }
   open_->Remove(this);
-  std::shared_ptr<ShipLogsStream> self;  // goes last, after the lock
-  // Whoever ended the call may still be inside of the lock.
-  std::lock_guard<std::mutex> lock(mu_);
-  self.swap(self_);
 }
 
 }  // namespace muster::coordinator
