@@ -29,7 +29,8 @@ class Network {
   std::string LinkOf(const std::string& host);
 
   std::map<std::string, int> numbers_;
-  int links_ = 0;
+  // Of all networks: the link of a host that has gone lives on until the kernel has cleared its namespace away.
+  static inline int links_ = 0;
   std::map<std::string, std::string> link_;
 };
 
