@@ -26,8 +26,6 @@ class Network {
   void Mend(const std::string& host);
 
  private:
-  std::string LinkOf(const std::string& host);
-
   std::map<std::string, int> numbers_;
   // Of all networks: the link of a host that has gone lives on until the kernel has cleared its namespace away.
   static inline int links_ = 0;
