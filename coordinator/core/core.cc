@@ -2,10 +2,12 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/proto_time.h"
 #include "common/status_macros.h"
 #include "coordinator/core/deadlines.h"
+#include "coordinator/core/failure.h"
 #include "coordinator/core/gang.h"
 #include "coordinator/core/growth.h"
 #include "coordinator/core/lifecycle.h"
@@ -39,6 +41,23 @@ void Settle(Turn& turn) {
   }
 }
 
+// A gang stays on a lost node only where all its ranks had exited with 0. Those exits are not stored, so after a
+// restart nobody can tell of them: the node's loss counts after all, and the job goes on from its newest checkpoint.
+std::vector<LostNode> LostNodesWithGangs(const State& state) {
+  std::vector<LostNode> lost;
+  for (const auto& [number, id] : state.unfinished) {
+    const Job& job = state.jobs.at(id);
+    if (!job.gang.has_value()) continue;
+    for (const NodeId& node : job.gang->nodes) {
+      const Node& known = state.nodes.at(node);
+      if (StateOf(known) == v1::NODE_LOST) {
+        lost.push_back({node, known.record.reason(), FromProto(known.record.changed_at())});
+      }
+    }
+  }
+  return lost;
+}
+
 // Streams end with the process: every node has to come back, and gets a fresh lease to do so.
 void ResumeAfterRestart(Turn& turn) {
   for (auto& [id, node] : turn.state.nodes) node.lease_until = turn.now + turn.options.lease;
@@ -62,15 +81,13 @@ void ResumeAfterRestart(Turn& turn) {
         break;
       case v1::CANCELLING:
         job.gang = RebuildGang(job, turn.options, turn.now);
-        for (Worker& worker : job.gang->workers) {
-          worker.gone = StateOf(turn.state.nodes.at(worker.node)) == v1::NODE_LOST;
-        }
         StopGang(turn, job);
         break;
       default:
         break;
     }
   }
+  LoseNodes(turn, LostNodesWithGangs(turn.state));
 }
 
 }  // namespace

@@ -156,7 +156,6 @@ Gang RebuildGang(const Job& job, const CoreOptions& options, absl::Time now) {
     gang.deadline = now + options.prepare_timeout;
   }
   gang.newest_step = NewestStepOf(job, gang.generation);
-  for (int rank : generation.finished_ranks()) gang.workers[rank].state = v1::EXITED;
   return gang;
 }
 
@@ -200,10 +199,6 @@ void OnWorkerStatus(Turn& turn, Job& job, const NodeId& node, const v1::WorkerSt
   if (!job.gang.has_value() || job.gang->generation != generation) return;
   if (status.state() == v1::EXITED) {
     worker.exit = status.exit();
-    if (ExitedWell(worker)) {
-      CurrentGeneration(job).add_finished_ranks(worker.rank);
-      turn.TouchGeneration(job, gang.generation);
-    }
     if (gang.state == GangState::kJoining && ExitedWell(worker)) MaybeUp(turn, job);
     OnWorkerExit(turn, job, worker);
     return;
